@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# One libFuzzer program per tests/fuzz/*_fuzz.c, with ASan and UBSan; target `fuzzers` builds all. Configure with clang.
+if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "HEADRACE_FUZZ needs clang: configure with -DCMAKE_C_COMPILER=clang")
+endif()
+target_compile_options(headrace_flags INTERFACE -fsanitize=fuzzer-no-link)
+add_custom_target(fuzzers)
+file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*_fuzz.c)
+foreach(source IN LISTS fuzzers)
+  get_filename_component(stem ${source} NAME_WE)
+  add_executable(${stem} EXCLUDE_FROM_ALL ${source})
+  set_target_properties(${stem} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+  target_link_libraries(${stem} PRIVATE headrace_core)
+  target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers ${stem})
+endforeach()

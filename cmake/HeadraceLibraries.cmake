@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# The shared objects: libheadrace.so; libheadrace_dnn.so, loaded when the first kernel wants oneDNN; TensorFlow's two names.
+set(HR_LIB_DIR ${PROJECT_BINARY_DIR}/lib)
+set(HR_VERSION_SCRIPT ${PROJECT_SOURCE_DIR}/src/capi/exports.map)
+
+add_library(headrace SHARED ${HR_OBJECTS})
+set_target_properties(headrace PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VERSION} SOVERSION 0
+  LIBRARY_OUTPUT_DIRECTORY ${HR_LIB_DIR})
+target_link_libraries(headrace PRIVATE headrace_flags headrace_deps)
+target_include_directories(headrace INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_options(headrace PRIVATE -Wl,-Bsymbolic-functions -Wl,--as-needed)
+if(EXISTS ${HR_VERSION_SCRIPT})
+  target_link_options(headrace PRIVATE -Wl,--version-script=${HR_VERSION_SCRIPT})
+  set_target_properties(headrace PROPERTIES LINK_DEPENDS ${HR_VERSION_SCRIPT})
+endif()
+add_library(headrace::headrace ALIAS headrace)
+
+# hr_part(name "libraries" sources...): a shared object beside libheadrace.so that it opens on first use.
+function(hr_part name libraries)
+  add_library(${name} SHARED ${ARGN})
+  set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HR_LIB_DIR} INSTALL_RPATH "$ORIGIN" BUILD_RPATH "$ORIGIN")
+  target_link_libraries(${name} PRIVATE headrace_flags ${libraries})
+  target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions -Wl,--as-needed)
+  set_property(GLOBAL APPEND PROPERTY HR_PARTS ${name})
+endfunction()
+
+if(HEADRACE_DNN)
+  file(GLOB HR_DNN_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dnn/onednn*.c)
+  if(HR_DNN_SOURCES)
+    hr_find(DNNL dnnl dnnl.h libdnnl-dev)
+    hr_part(headrace_dnn "headrace_core;${DNNL_LIBRARY}" ${HR_DNN_SOURCES})
+    target_include_directories(headrace_dnn SYSTEM PRIVATE ${DNNL_INCLUDE})
+  endif()
+endif()
+
+# libtensorflow.so.2 and libtensorflow_framework.so.2: no code of their own; what links or opens them reaches libheadrace.so's symbols.
+foreach(shim tensorflow tensorflow_framework)
+  file(GLOB HR_SHIM_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/capi/shim*.c)
+  if(HR_SHIM_SOURCES)
+    add_library(${shim} SHARED ${HR_SHIM_SOURCES})
+    set_target_properties(${shim} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HR_LIB_DIR} VERSION 2.${PROJECT_VERSION} SOVERSION 2
+      INSTALL_RPATH "$ORIGIN" BUILD_RPATH "$ORIGIN")
+    target_link_libraries(${shim} PRIVATE headrace_flags headrace)
+    target_link_options(${shim} PRIVATE -Wl,--no-as-needed)
+    set_property(GLOBAL APPEND PROPERTY HR_SHIMS ${shim})
+  endif()
+endforeach()

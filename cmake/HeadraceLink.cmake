@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the libraries stand on: target headrace_deps. Each is a Debian package of tools/packages.txt.
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
+
+# hr_find(VAR library header package): both, or a message that says what to install.
+function(hr_find var library header package)
+  find_library(${var}_LIBRARY ${library})
+  find_path(${var}_INCLUDE ${header})
+  if(NOT ${var}_LIBRARY OR NOT ${var}_INCLUDE)
+    message(FATAL_ERROR "${library} (${header}) is not there: install ${package}, or run 'make setup'")
+  endif()
+endfunction()
+hr_find(SLEEF sleef sleef.h libsleef-dev)
+hr_find(PROTOBUF_C protobuf-c protobuf-c/protobuf-c.h libprotobuf-c-dev)
+
+add_library(headrace_deps INTERFACE)
+target_include_directories(headrace_deps SYSTEM INTERFACE
+  ${SLEEF_INCLUDE} ${PROTOBUF_C_INCLUDE} ${ZLIB_INCLUDE_DIRS} ${PNG_INCLUDE_DIRS})
+target_link_libraries(headrace_deps INTERFACE
+  ${SLEEF_LIBRARY} ${PROTOBUF_C_LIBRARY} ZLIB::ZLIB PNG::PNG Threads::Threads m ${CMAKE_DL_LIBS})
+if(HEADRACE_POOL STREQUAL "openmp")
+  find_package(OpenMP REQUIRED COMPONENTS C)
+  target_link_options(headrace_deps INTERFACE ${OpenMP_C_FLAGS}) # links the runtime; only pool.c is compiled with it
+endif()
