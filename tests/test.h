@@ -61,6 +61,9 @@ __attribute__((format(printf, 3, 4), unused)) static bool test_fail(const char* 
   return false;
 }
 
+__attribute__((unused)) static bool test_true(const char* file, int line, const char* what, bool holds) {
+  return holds || test_fail(file, line, "not so: %s", what);
+}
 __attribute__((unused)) static bool test_int(const char* file, int line, const char* what, int64_t got, int64_t want) {
   return got == want || test_fail(file, line, "%s is %" PRId64 ", not %" PRId64, what, got, want);
 }
@@ -83,7 +86,7 @@ __attribute__((unused)) static bool test_bytes(const char* file, int line, const
 }
 
 /* Each gives whether it holds. */
-#define CHECK(cond) ((cond) ? true : test_fail(__FILE__, __LINE__, "not so: %s", #cond))
+#define CHECK(cond) test_true(__FILE__, __LINE__, #cond, cond)
 #define CHECK_INT(got, want) test_int(__FILE__, __LINE__, #got, (int64_t)(got), (int64_t)(want))
 #define CHECK_STR(got, want) test_str(__FILE__, __LINE__, #got, got, want)
 #define CHECK_HAS(got, part) test_has(__FILE__, __LINE__, #got, got, part)
