@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# A thin front to CMake: each target sets up what it needs (Debian packages, a virtual environment under build/), builds, and runs.
+BUILD ?= build
+PYTHON ?= python3
+CC ?= cc
+VENV := $(CURDIR)/$(BUILD)/venv
+PY := $(VENV)/bin/python
+RELEASE := $(BUILD)/release
+CONFIGURE = cmake -G Ninja -S . -DCMAKE_C_COMPILER=$(CC) -DHEADRACE_PYTHON=$(PY) --log-level=WARNING
+SANITIZED = cmake -G Ninja -S . --log-level=WARNING -DHEADRACE_DNN=OFF
+FUZZ_SECONDS ?= 30
+MUTANTS ?= 200
+OPS ?=
+
+.DEFAULT_GOAL := build
+.PHONY: help setup setup-test setup-demo build install-python demo demo-c test check bench asan tsan conformance coverage mutants fuzz golden clean
+
+help: ## lists the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
+	@echo "  PYTHON=, CC=, BUILD= choose the interpreter, the compiler and the folder"
+
+setup: ## installs missing Debian packages and makes the virtual environment
+	@tools/setup.sh packages build
+	@tools/setup.sh venv $(VENV) $(PYTHON)
+
+setup-test: setup
+	@tools/setup.sh packages test
+
+setup-demo: setup
+	@tools/setup.sh packages demo
+
+build: setup ## builds the libraries and the Python extension in build/release
+	@$(CONFIGURE) -B $(RELEASE)
+	@cmake --build $(RELEASE)
+
+install-python: build ## installs the Python package into the virtual environment
+	@HEADRACE_BUILD_DIR=$(CURDIR)/$(RELEASE) tools/install_package.sh $(PY)
+
+demo: setup-demo install-python ## trains a convolutional network on Fashion-MNIST through the Python client
+	$(PY) examples/fashion_mnist.py $(ARGS)
+
+demo-c: setup-demo build ## the same in C alone
+	@mkdir -p $(RELEASE)/examples
+	$(CC) -std=c11 -O2 -Iinclude examples/fashion_mnist.c -o $(RELEASE)/examples/fashion_mnist -L$(RELEASE)/lib -lheadrace -lm -lz \
+	  -Wl,-rpath,$(CURDIR)/$(RELEASE)/lib
+	$(RELEASE)/examples/fashion_mnist $(ARGS)
+
+test: setup-test ## builds and runs all tests; ends with "N passed, N failed"
+	@$(CONFIGURE) -B $(RELEASE)
+	@$(PY) tests/run_tests.py --build $(RELEASE)
+
+golden: setup-test build ## runs the golden cases alone: make golden OPS="MatMul Conv2D"
+	@cmake --build $(RELEASE) --target golden_test
+	@$(PY) tests/run_tests.py --build $(RELEASE) --only golden --ops "$(OPS)"
+
+check: setup ## runs the style scripts
+	@$(PY) tools/check/run.py
+
+bench: install-python ## measures against TensorFlow: make bench TF_PYTHON=/path/to/python; writes bench/results.md
+	@$(PY) bench/run.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
+
+conformance: setup-test install-python ## compares with TensorFlow in TF_PYTHON: the demo's losses, checkpoints both ways, golden cases on its library
+	@$(PY) tests/conformance.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
+
+asan: setup-test ## all C tests under ASan and UBSan
+	@$(SANITIZED) -B $(BUILD)/asan -DHEADRACE_SANITIZE=address,undefined
+	@$(PY) tests/run_tests.py --build $(BUILD)/asan --only programs,golden --slow
+
+tsan: setup-test ## the threaded C tests under TSan
+	@$(SANITIZED) -B $(BUILD)/tsan -DHEADRACE_SANITIZE=thread
+	@$(PY) tests/run_tests.py --build $(BUILD)/tsan --only programs --folders unit/base,unit/rt,unit/exec,unit/session,capi,stress --slow
+
+coverage: setup-test ## line coverage per folder (gcov, lcov)
+	@tools/setup.sh packages tools
+	@$(SANITIZED) -B $(BUILD)/coverage -DHEADRACE_COVERAGE=ON
+	@$(PY) tests/run_tests.py --build $(BUILD)/coverage --only programs,golden --slow || true
+	@$(PY) tools/coverage.py $(BUILD)/coverage
+
+mutants: setup-test ## changes MUTANTS random operators or constants in src/ and reports how many make a test fail
+	@$(PY) tools/mutants.py --count $(MUTANTS) --build $(BUILD)/mutants
+
+fuzz: setup-test ## runs every fuzz program for FUZZ_SECONDS on its seed corpus
+	@tools/setup.sh packages tools
+	@$(SANITIZED) -B $(BUILD)/fuzz -DCMAKE_C_COMPILER=clang -DHEADRACE_SANITIZE=address,undefined -DHEADRACE_FUZZ=ON
+	@cmake --build $(BUILD)/fuzz --target fuzzers
+	@$(PY) tools/fuzz.py --build $(BUILD)/fuzz --seconds $(FUZZ_SECONDS)
+
+clean: ## removes the build folders, not the virtual environment
+	rm -rf $(BUILD)/release $(BUILD)/asan $(BUILD)/tsan $(BUILD)/coverage $(BUILD)/mutants $(BUILD)/fuzz

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and runs the test suites, one line each, and ends with "N passed, N failed" (non-zero exit on any failure, or on none run).
+
+A suite is a generator of (name, passed, failed, output) from a context; a program that crashes, hangs or does not build counts as failed.
+"""
+import argparse, concurrent.futures, os, re, signal, subprocess, sys, tarfile, time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+COUNTS = re.compile(r"^(?:.*, )?(\d+) passed, (\d+) failed$", re.M)
+
+
+def run(command, timeout, cwd, env=None):
+    """Returns (exit code or text of what ended it, output)."""
+    p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=cwd,
+                         env={**os.environ, **(env or {})}, start_new_session=True)
+    try:
+        output = p.communicate(timeout=timeout)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        output = p.communicate()[0]
+        return "stopped after %d s" % timeout, output.decode(errors="replace")
+    code = p.returncode if p.returncode >= 0 else "ended by " + signal.Signals(-p.returncode).name
+    return code, output.decode(errors="replace")
+
+
+def counted(name, code, output):
+    """Turns a harness program's end into a result; what it says about itself is believed only if it ended as it says."""
+    counts = COUNTS.findall(output)
+    passed, failed = (int(n) for n in counts[-1]) if counts else (0, 0)
+    if code != 0 and not failed:
+        failed, output = 1, output + "%s: %s\n" % (name, code if isinstance(code, str) else "exit status %d" % code)
+    return name, passed, failed, output
+
+
+def build(c):
+    code, output = run(["cmake", "--build", c.build, "--", "-k", "0"], 3600, ROOT)
+    code2, output2 = run(["cmake", "--build", c.build, "--target", "tests", "--", "-k", "0"], 3600, ROOT)
+    bad = [l for l in (output + output2).splitlines() if re.search(r"error|FAILED|undefined", l)]
+    if code or code2:
+        yield "build", 0, 1, "\n".join(bad[:80]) + "\nthe build failed: what runs below may be older\n"
+
+
+def programs(c):
+    with open(os.path.join(c.build, "tests", "programs.txt")) as f:
+        paths = [p for p in f.read().split() if not c.folders or any(p.startswith(x + "/") for x in c.folders)]
+    work = os.path.join(c.build, "tests", "work")
+
+    def one(path):
+        exe, cwd = os.path.join(c.build, "tests", path), os.path.join(work, path)
+        if not os.path.exists(exe):
+            return path, 0, 1, "%s was not built\n" % path
+        os.makedirs(cwd, exist_ok=True)
+        return counted(path, *run([exe], 1200 if c.slow else 300, cwd))
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(one, paths)
+
+
+def golden(c):
+    exe, folder = os.path.join(c.build, "tests/golden/golden_test"), os.path.join(c.build, "golden")
+    archive = os.path.join(ROOT, "tests/golden/ops.tar.xz")
+    os.makedirs(folder, exist_ok=True)
+    stamp, want = os.path.join(folder, "unpacked"), str(os.path.getmtime(archive))
+    if not os.path.exists(stamp) or open(stamp).read() != want:
+        with tarfile.open(archive) as tar:
+            tar.extractall(folder, filter="data")
+        with open(stamp, "w") as f:
+            f.write(want)
+    for isa in c.isas:
+        command = [exe, "--fork", "-j", str(os.cpu_count()), "--cases", os.path.join(folder, "ops"), "--known",
+                   os.path.join(ROOT, "tests/golden/known_differences.txt"), "--summary", os.path.join(folder, "summary-%s.tsv" % isa)]
+        for op in c.ops.split():
+            command += ["--op", op]
+        env = {"HEADRACE_ISA": "" if isa == "best" else isa}
+        yield counted("golden (%s)" % isa, *run(command + [os.path.join(c.build, "lib/libheadrace.so")], 3600 if c.slow else 900, folder, env))
+
+
+def python(c):
+    folder = os.path.join(ROOT, "tests/python")
+    if not os.path.isdir(folder):
+        return
+    env = {"PYTHONPATH": os.path.abspath(os.path.join(c.build, "python")), "HEADRACE_BUILD": os.path.abspath(c.build)}
+    code, output = run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", folder], 900, ROOT, env)
+    found = {k: int(n) for n, k in re.findall(r"(\d+) (passed|failed|error)", output.strip().rsplit("\n", 1)[-1])}
+    failed = found.get("failed", 0) + found.get("error", 0)
+    yield "python", found.get("passed", 0), failed or (1 if code else 0), output
+
+
+def examples(c):
+    """The code blocks of README.md and docs/*.md that say ```c or ```python run as they stand there."""
+    work = os.path.join(c.build, "examples")
+    os.makedirs(work, exist_ok=True)
+    lib = os.path.abspath(os.path.join(c.build, "lib"))
+    pages = [p for p in ["README.md"] + ["docs/" + n for n in sorted(os.listdir(os.path.join(ROOT, "docs")))] if p.endswith(".md")]
+    for page in pages:
+        if not os.path.exists(os.path.join(ROOT, page)):
+            continue
+        with open(os.path.join(ROOT, page)) as f:
+            blocks = re.findall(r"^```(c|python)\n(.*?)^```$", f.read(), re.M | re.S)
+        for k, (language, text) in enumerate(blocks):
+            if language == "c" and "int main(" not in text:
+                continue # a fragment
+            name = "%s-%d" % (page.replace("/", "_").replace(".md", ""), k)
+            path = os.path.join(os.path.abspath(work), name + (".c" if language == "c" else ".py"))
+            with open(path, "w") as f:
+                f.write(text)
+            if language == "c":
+                exe = path[:-2]
+                code, output = run([os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Werror", "-I" + os.path.join(ROOT, "include"), path, "-o", exe,
+                                    "-L" + lib, "-lheadrace", "-lm", "-Wl,-rpath," + lib], 60, work)
+                if code == 0:
+                    code, output = run([exe], 60, work)
+            else:
+                code, output = run([sys.executable, path], 60, work, {"PYTHONPATH": os.path.abspath(os.path.join(c.build, "python"))})
+            yield name, int(code == 0), int(code != 0), output
+
+
+SUITES = {"build": build, "programs": programs, "golden": golden, "python": python, "examples": examples}
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__)
+    a.add_argument("--build", required=True)
+    a.add_argument("--only", default="", help="suites, comma-separated: " + ", ".join(SUITES))
+    a.add_argument("--folders", default="", help="of programs: only those below tests/FOLDER, comma-separated")
+    a.add_argument("--ops", default="", help="of golden cases: these ops")
+    a.add_argument("--isas", default="", help="golden cases run once per name: best, sse2, avx2, avx512")
+    a.add_argument("--slow", action="store_true", help="a sanitizer's build: longer limits")
+    c = a.parse_args()
+    c.build, c.folders = os.path.abspath(c.build), [f for f in c.folders.split(",") if f]
+    c.isas = [i for i in c.isas.split(",") if i] or (["best"] if c.slow else ["best", "sse2", "avx2"])
+    chosen = ["build"] + [s for s in c.only.split(",") if s] if c.only else list(SUITES)
+    total_passed = total_failed = 0
+    for suite in chosen:
+        start, passed, failed = time.monotonic(), 0, 0
+        try:
+            for name, good, bad, output in SUITES[suite](c):
+                passed, failed = passed + good, failed + bad
+                if bad:
+                    print("---- %s\n%s" % (name, output if len(output) < 20000 else output[:8000] + "\n...\n" + output[-8000:]), flush=True)
+        except OSError as e:
+            failed += 1
+            print("---- %s: %s" % (suite, e))
+        if passed or failed or suite == "build":
+            print("%-10s %6d passed %5d failed %7.1f s" % (suite, passed, failed, time.monotonic() - start), flush=True)
+        total_passed, total_failed = total_passed + passed, total_failed + failed
+    print("%d passed, %d failed" % (total_passed, total_failed))
+    return 1 if total_failed or not total_passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
