@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The function library: each FunctionDef is kept as the bytes it came in (so it goes out unchanged) with its name, signature and the
+ * name of its gradient function read out. Bodies are decoded by whoever calls the function. */
+#ifndef HR_GRAPH_FUNCTION_H
+#define HR_GRAPH_FUNCTION_H
+#include "graph/graph.h"
+
+typedef struct hr_function {
+  hr_str_t name;
+  hr_str_t bytes;              /* the FunctionDef */
+  hr_str_t signature;          /* its OpDef, within bytes */
+  hr_str_t gradient;           /* name of the gradient function; "" */
+  const hr_str_t* input_names; /* arguments of the signature */
+  const hr_str_t* output_names;
+  const int32_t* input_types;  /* hr_dtype_t; INVALID where an attr of the function says it */
+  const int32_t* output_types;
+  int32_t input_count, output_count, node_count;
+  bool is_stateful;
+} hr_function_t;
+
+void hr_functions_deinit(hr_graph_t* g); /* called by hr_graph_destroy */
+hr_function_t* hr_function_find(const hr_graph_t* g, hr_str_t name); /* NULL */
+/* Adds a copy of a serialized FunctionDef. The same bytes twice are fine; INVALID_ARGUMENT for other bytes under a known name, for bytes that do
+ * not parse and for the name of a registered op. `out` may be NULL. */
+HR_MUST_USE hr_status_t hr_function_add(hr_graph_t* g, const void* data, size_t size, hr_function_t** out);
+/* Names the gradient of a function (GradientDef); INVALID_ARGUMENT when it has another one already, or neither function is known. */
+HR_MUST_USE hr_status_t hr_function_set_gradient(hr_graph_t* g, hr_str_t function, hr_str_t gradient);
+/* Adds (a copy of) `function` and, if not NULL, its gradient function from graph `from` to graph `to` (TF_GraphCopyFunction). */
+HR_MUST_USE hr_status_t hr_function_copy(hr_graph_t* to, const hr_function_t* function, const hr_function_t* gradient);
+/* Takes back what was added since the library had `count` functions (gradient names set since then stay). */
+void hr_functions_truncate(hr_graph_t* g, int64_t count);
+/* A FunctionDefLibrary: all or nothing. */
+HR_MUST_USE hr_status_t hr_function_add_library(hr_graph_t* g, const void* data, size_t size);
+#endif

@@ -1,0 +1,91 @@
+/* A graph: nodes with typed inputs and outputs, control edges, attrs, inferred shapes, a function library, versions. It only grows:
+ * a node, once added, keeps its address, name, op and attrs for the graph's life, so sessions may read it while another thread
+ * extends the graph. `mu` guards everything that changes: the node list, name map, consumers, refined shapes, requested devices.
+ * Functions below lock nothing; capi/ and session/ do. */
+#ifndef HR_GRAPH_GRAPH_H
+#define HR_GRAPH_GRAPH_H
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/sync.h"
+#include "base/vec.h"
+#include "op/attrs_of.h"
+#include "op/grad_ctx.h"
+#include "op/registry.h"
+
+enum { HR_GRAPH_VERSION = 2474, HR_GRAPH_MIN_CONSUMER = 0 };
+
+typedef struct hr_node hr_node_t;
+typedef struct hr_graph hr_graph_t;
+/* hr_value_t {node, index} (op/grad_ctx.h) is an endpoint: output `index` of a node. */
+
+struct hr_node {
+  int32_t id;                       /* index in graph->nodes */
+  int32_t input_count, control_count, output_count;
+  hr_node_attrs_t attrs;            /* attrs.def is the op */
+  hr_str_t name;                    /* NUL-terminated, unique in the graph */
+  hr_str_t device;                  /* requested; "" */
+  hr_value_t* inputs;
+  hr_node_t** controls;             /* nodes this one waits for */
+  const int32_t* input_types;       /* expected; + HR_DTYPE_REF where the op wants a reference */
+  const int32_t* output_types;      /* + HR_DTYPE_REF for references */
+  const hr_pshape_t** shapes;       /* inferred, of the outputs; never NULL entries */
+  struct hr_handle_info* handles;   /* of resource outputs; NULL: nothing known */
+  /* Data edges out; input index at the consumer. Both lists lie in the arena: only the functions here and in copy.h change them. */
+  HR_VEC(struct { hr_node_t* node; int32_t input; int32_t output; }) consumers;
+  HR_VEC(hr_node_t*) control_consumers;
+  hr_tensor_t* constant;            /* value of output 0 once evaluated (Const and what graph/const_eval.h found); NULL: not known */
+  hr_graph_t* graph;
+};
+
+typedef struct hr_handle_info { hr_dtype_t dtype; const hr_pshape_t* shape; } hr_handle_info_t;
+
+struct hr_function; /* graph/function.h: FunctionDef kept as bytes and decoded signature */
+
+struct hr_graph {
+  hr_arena_t arena;
+  hr_attr_keeper_t tensors;         /* released with the graph */
+  HR_VEC(hr_node_t*) nodes;         /* by id; NULL where a node was removed (only in the session's copies) */
+  hr_map_t by_name;
+  HR_VEC(struct hr_function*) functions;
+  hr_map_t functions_by_name;
+  int32_t producer, min_consumer;
+  HR_VEC(int32_t) bad_consumers;
+  hr_map_t next_suffix;             /* for hr_graph_unique_name */
+  bool names_pending;               /* by_name is filled at the first look-up (copies, graph/copy.h) */
+  hr_mutex_t mu;
+};
+
+HR_MUST_USE hr_status_t hr_graph_create(hr_graph_t** out);
+void hr_graph_destroy(hr_graph_t* g);
+hr_node_t* hr_graph_find(const hr_graph_t* g, hr_str_t name); /* NULL */
+/* `wanted`, or wanted_1, wanted_2... that no node has; lies in the graph's arena. */
+HR_MUST_USE hr_status_t hr_graph_unique_name(hr_graph_t* g, hr_str_t wanted, hr_str_t* out);
+bool hr_graph_name_is_legal(hr_str_t name); /* [A-Za-z0-9.][A-Za-z0-9_.\-/>]* */
+
+/* --- adding a node ------------------------------------------------------------------------------------------------------------ */
+/* A description of a node to add. Attrs not given are inferred from the inputs (types, list lengths) or take their default.
+ * Everything is checked: op known and not deprecated, attrs, input count and types, name legal and free, controls of the same graph,
+ * shapes. On failure the graph is unchanged. All pointers are borrowed; what is kept is copied. */
+typedef struct {
+  hr_str_t op, name, device;
+  const hr_value_t* inputs;
+  int32_t input_count;
+  const int32_t* input_lists;       /* lengths of the op's arguments in order, for C API list inputs; NULL: inferred */
+  hr_node_t* const* controls;
+  int32_t control_count;
+  const hr_named_attr_t* attrs;
+  int32_t attr_count;
+  bool allow_missing_inputs;        /* import of loops: back edges are set later by hr_graph_set_input */
+  bool skip_shapes;                 /* the session's rewrites; names may then start with '_' */
+  bool attrs_kept;                  /* import: attr values lie in g->arena already and are not copied again */
+} hr_node_desc_t;
+HR_MUST_USE hr_status_t hr_graph_add(hr_graph_t* g, const hr_node_desc_t* desc, hr_node_t** out);
+/* Replaces an input; the type must fit; keeps consumer lists. */
+HR_MUST_USE hr_status_t hr_graph_set_input(hr_graph_t* g, hr_node_t* node, int input, hr_value_t from);
+HR_MUST_USE hr_status_t hr_graph_add_control(hr_graph_t* g, hr_node_t* node, hr_node_t* waits_for);
+/* Narrows the known shape of an output (TF_GraphSetTensorShape); INVALID_ARGUMENT when it contradicts. */
+HR_MUST_USE hr_status_t hr_graph_refine_shape(hr_graph_t* g, hr_value_t v, const hr_pshape_t* shape);
+
+static inline int32_t hr_value_type(hr_value_t v) { return v.node->output_types[v.index]; }
+static inline const hr_pshape_t* hr_value_shape(hr_value_t v) { return v.node->shapes[v.index]; }
+#endif
