@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process's allocator: libc behind three hooks, a count, and the fault that tests inject. */
+#include "base/alloc.h"
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MALLOC_ALIGNMENT = 16 };
+
+static void* libc_allocate(size_t bytes, size_t alignment) {
+  if (alignment <= MALLOC_ALIGNMENT) return malloc(bytes);
+  size_t padded; /* aligned_alloc wants a multiple */
+  if (!hr_size_add(bytes, alignment - 1, &padded)) return NULL;
+  return aligned_alloc(alignment, padded & ~(alignment - 1));
+}
+
+static hr_alloc_hooks_t hooks = {libc_allocate, realloc, free}; /* written before the first use only */
+static atomic_llong allocations;
+
+/* The injected fault. `armed` is all that a normal run reads. */
+static atomic_bool armed, persistent_fault, reached;
+static atomic_llong remaining;
+
+void hr_alloc_set_hooks(const hr_alloc_hooks_t* h) { hooks = *h; }
+
+void hr_alloc_fail_at(int64_t n, bool persistent) {
+  atomic_store(&armed, false);
+  atomic_store(&reached, false);
+  atomic_store(&persistent_fault, persistent);
+  atomic_store(&remaining, n);
+  atomic_store(&armed, n > 0);
+}
+
+bool hr_alloc_has_failed(void) { return atomic_load(&reached); }
+int64_t hr_alloc_count(void) { return atomic_load_explicit(&allocations, memory_order_relaxed); }
+
+static bool fault_is_due(void) {
+  long long left = atomic_fetch_sub(&remaining, 1);
+  if (left == 1) atomic_store(&reached, true);
+  return left == 1 || (left < 1 && atomic_load(&persistent_fault));
+}
+
+bool hr_alloc_must_fail(void) {
+  return __builtin_expect(atomic_load_explicit(&armed, memory_order_relaxed), 0) && fault_is_due();
+}
+
+static bool may_allocate(void) {
+  if (hr_alloc_must_fail()) return false;
+  atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+  return true;
+}
+
+void* hr_alloc_aligned(size_t bytes, size_t alignment) {
+  if (bytes > PTRDIFF_MAX || !may_allocate()) return NULL;
+  return hooks.allocate(bytes ? bytes : 1, alignment);
+}
+
+void* hr_alloc(size_t bytes) { return hr_alloc_aligned(bytes, MALLOC_ALIGNMENT); }
+
+void* hr_alloc_zero(size_t bytes) {
+  void* p = hr_alloc(bytes);
+  if (p) memset(p, 0, bytes);
+  return p;
+}
+
+void* hr_alloc_array(size_t count, size_t size) {
+  size_t bytes;
+  return hr_size_mul(count, size, &bytes) ? hr_alloc_zero(bytes) : NULL;
+}
+
+void* hr_alloc_resize(void* block, size_t bytes) {
+  if (!block) return hr_alloc(bytes);
+  if (bytes > PTRDIFF_MAX || !may_allocate()) return NULL;
+  return hooks.resize(block, bytes ? bytes : 1);
+}
+
+char* hr_alloc_copy(const void* data, size_t bytes) {
+  size_t with_nul;
+  char* p = hr_size_add(bytes, 1, &with_nul) ? hr_alloc(with_nul) : NULL;
+  if (!p) return NULL;
+  if (bytes) memcpy(p, data, bytes);
+  p[bytes] = 0;
+  return p;
+}
+
+void hr_free(void* block) {
+  if (block) hooks.release(block);
+}

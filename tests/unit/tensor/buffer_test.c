@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers and their pool: alignment, recycling, bounds, faults, threads, foreign memory. */
+#define HR_TEST_LEAKS_CHECKED
+#include <sched.h>
+#include "base/thread.h"
+#include "tensor/handle.h"
+#include "tensor/tstring.h"
+#include "test.h"
+
+HR_TEST(any_size_is_aligned_and_writable) {
+  static const size_t sizes[] = {0, 1, 63, 64, 65, 511, 512, 513, 640, 641, 1023, 1024, 1025, 4096, 65537, 262143, 262144, 262145, 400000, 1048577};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    hr_buffer_t* b = hr_buffer_create(sizes[i], HR_F32);
+    HR_REQUIRE(b);
+    HR_CHECK_EQ_I64((uintptr_t)b->data % 64, 0);
+    HR_CHECK_EQ_I64(b->bytes, sizes[i]);
+    HR_CHECK(hr_buffer_is_alone(b));
+    memset(b->data, 0xab, sizes[i]);
+    hr_buffer_release(b);
+  }
+}
+
+HR_TEST(every_class_holds_what_was_asked) {
+  hr_buffer_t* live[64];
+  size_t sizes[64];
+  unsigned random = 1;
+  for (int round = 0; round < 40; ++round) {
+    for (int i = 0; i < 64; ++i) {
+      random = random * 1664525u + 1013904223u;
+      sizes[i] = (random >> 8) % (1u << (6 + round % 14));
+      live[i] = hr_buffer_create(sizes[i], HR_U8);
+      HR_REQUIRE(live[i]);
+      memset(live[i]->data, i, sizes[i]);
+    }
+    for (int i = 0; i < 64; ++i) {
+      const unsigned char* p = live[i]->data;
+      bool intact = true;
+      for (size_t k = 0; k < sizes[i]; ++k) intact = intact && p[k] == i;
+      HR_CHECK(intact);
+      hr_buffer_release(live[i]);
+    }
+  }
+}
+
+HR_TEST(steady_state_makes_no_call_to_malloc) {
+  if (!hr_buffer_is_pooled()) return;
+  static const size_t sizes[] = {4, 4096, 200000, 300000, 5 << 20};
+  int64_t before = 0;
+  for (int round = 0; round < 100; ++round) {
+    hr_buffer_t* b[5];
+    for (int i = 0; i < 5; ++i) b[i] = hr_buffer_create(sizes[i], HR_F32);
+    for (int i = 0; i < 5; ++i) hr_buffer_release(b[i]);
+    if (round == 0) before = hr_alloc_count();
+  }
+  HR_CHECK_EQ_I64(hr_alloc_count(), before);
+}
+
+HR_TEST(just_freed_memory_is_next) {
+  if (!hr_buffer_is_pooled()) return;
+  hr_buffer_t* b = hr_buffer_create(1000, HR_F32);
+  void* at = b->data;
+  hr_buffer_release(b);
+  b = hr_buffer_create(1001, HR_F32);
+  HR_CHECK(b->data == at);
+  hr_buffer_release(b);
+}
+
+HR_TEST(too_large_is_null) {
+  HR_CHECK(hr_buffer_create(SIZE_MAX, HR_U8) == NULL);
+  HR_CHECK(hr_buffer_create((size_t)1 << 47, HR_U8) == NULL);
+  HR_CHECK(hr_buffer_create(((size_t)1 << 47) + 1, HR_U8) == NULL);
+}
+
+HR_TEST(a_pooled_block_counts_for_the_fault) {
+  hr_buffer_release(hr_buffer_create(100, HR_U8));
+  hr_buffer_release(hr_buffer_create(1 << 20, HR_U8));
+  size_t in_use = hr_buffer_bytes_in_use();
+  for (int large = 0; large < 2; ++large) {
+    hr_alloc_fail_at(1, false);
+    HR_CHECK(hr_buffer_create(large ? 1 << 20 : 100, HR_U8) == NULL);
+    HR_CHECK(hr_alloc_has_failed());
+    hr_alloc_fail_at(0, false);
+  }
+  HR_CHECK_EQ_I64(hr_buffer_bytes_in_use(), in_use);
+}
+
+HR_TEST(bytes_in_use) {
+  size_t before = hr_buffer_bytes_in_use();
+  hr_buffer_t* a = hr_buffer_create(1000, HR_U8);
+  hr_buffer_t* b = hr_buffer_create(1 << 22, HR_U8);
+  HR_CHECK_EQ_I64(hr_buffer_bytes_in_use() - before, 1000 + (1 << 22));
+  hr_buffer_release(a);
+  hr_buffer_release(b);
+  HR_CHECK_EQ_I64(hr_buffer_bytes_in_use(), before);
+}
+
+HR_TEST(trim_gives_all_back) {
+  for (int i = 0; i < 20; ++i) hr_buffer_release(hr_buffer_create((size_t)1 << i, HR_U8));
+  hr_buffer_trim();
+  HR_CHECK_EQ_I64(hr_buffer_free_blocks(), 0);
+}
+
+HR_TEST(free_lists_are_bounded) {
+  enum { MANY = 3000 };
+  static hr_buffer_t* live[MANY];
+  for (int i = 0; i < MANY; ++i) live[i] = hr_buffer_create(100 << 10, HR_U8); /* about 300 MiB, untouched */
+  for (int i = 0; i < MANY; ++i) hr_buffer_release(live[i]);
+  HR_CHECK(hr_buffer_free_blocks() * (100 << 10) <= (72 << 20));
+  hr_buffer_trim();
+}
+
+HR_TEST(large_blocks_serve_a_little_less) {
+  if (!hr_buffer_is_pooled()) return;
+  hr_buffer_trim();
+  hr_buffer_t* b = hr_buffer_create(5 << 20, HR_U8);
+  void* at = b->data;
+  hr_buffer_release(b);
+  b = hr_buffer_create((4 << 20) - 100, HR_U8);
+  HR_CHECK(b->data == at); /* the next class up */
+  hr_buffer_release(b);
+  b = hr_buffer_create(2 << 20, HR_U8);
+  HR_CHECK(b->data != at); /* would waste more than half */
+  hr_buffer_release(b);
+  hr_buffer_trim();
+}
+
+typedef struct { int calls; void* data; size_t bytes; } freed_t;
+static void note_free(void* data, size_t bytes, void* arg) {
+  freed_t* f = arg;
+  ++f->calls;
+  f->data = data;
+  f->bytes = bytes;
+}
+
+HR_TEST(borrowed_memory) {
+  static char memory[100];
+  freed_t freed = {0, NULL, 0};
+  hr_buffer_t* b = hr_buffer_borrow(memory + 1, 99, true, note_free, &freed);
+  HR_REQUIRE(b);
+  HR_CHECK(b->data == memory + 1 && !hr_buffer_is_alone(b));
+  hr_buffer_retain(b);
+  hr_buffer_release(b);
+  HR_CHECK_EQ_I64(freed.calls, 0);
+  hr_buffer_release(b);
+  HR_CHECK(freed.calls == 1 && freed.data == memory + 1 && freed.bytes == 99);
+  b = hr_buffer_borrow(NULL, 0, false, NULL, NULL);
+  HR_CHECK(b && hr_buffer_is_alone(b));
+  hr_buffer_release(b);
+  hr_alloc_fail_at(1, false);
+  HR_CHECK(hr_buffer_borrow(memory, 1, false, note_free, &freed) == NULL);
+  hr_alloc_fail_at(0, false);
+  HR_CHECK_EQ_I64(freed.calls, 1);
+}
+
+HR_TEST(owning_elements_are_released) {
+  hr_buffer_t* b = hr_buffer_create(3 * sizeof(hr_tstring_t), HR_STRING);
+  hr_tstring_t* s = b->data;
+  HR_CHECK_EQ_I64(hr_tstring_get(&s[2]).size, 0);
+  HR_CHECK_OK(hr_tstring_set(&s[1], HR_STR("a text that is too long to be a small string")));
+  hr_buffer_release(b); /* the leak checker of sanitizer builds looks here */
+  b = hr_buffer_create(2 * sizeof(hr_handle_t*), HR_RESOURCE);
+  hr_handle_t* h = hr_handle_create(HR_STR("d"), HR_STR("c"), HR_STR("n"), HR_STR("t"));
+  ((hr_handle_t**)b->data)[1] = hr_handle_retain(h);
+  hr_buffer_release(b);
+  HR_CHECK_EQ_I64(atomic_load(&h->refs), 1);
+  hr_handle_release(h);
+}
+
+enum { EXCHANGED = 2000 };
+static _Atomic(hr_buffer_t*) mailbox;
+
+static void consume(void* arg) {
+  (void)arg;
+  for (int i = 0; i < EXCHANGED;) {
+    hr_buffer_t* b = atomic_exchange(&mailbox, NULL);
+    if (!b) {
+      sched_yield();
+      continue;
+    }
+    if (*(int*)b->data != i) hr_test_fail(__FILE__, __LINE__, "buffer %d holds %d", i, *(int*)b->data);
+    hr_buffer_release(b);
+    ++i;
+  }
+}
+
+HR_TEST(blocks_freed_by_another_thread_come_back) {
+  hr_thread_t t;
+  size_t in_use = hr_buffer_bytes_in_use();
+  int64_t before = hr_alloc_count();
+  HR_REQUIRE_OK(hr_thread_start(&t, "consumer", consume, NULL));
+  for (int i = 0; i < EXCHANGED; ++i) {
+    hr_buffer_t* b = hr_buffer_create(256, HR_I32);
+    *(int*)b->data = i;
+    hr_buffer_t* expected = NULL;
+    while (!atomic_compare_exchange_weak(&mailbox, &expected, b)) {
+      expected = NULL;
+      sched_yield();
+    }
+  }
+  hr_thread_join(&t);
+  HR_CHECK_EQ_I64(hr_buffer_bytes_in_use(), in_use);
+  if (hr_buffer_is_pooled()) HR_CHECK(hr_alloc_count() - before < EXCHANGED / 10);
+}
+
+HR_TEST_MAIN()
