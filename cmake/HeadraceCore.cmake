@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The objects of libheadrace.so: target headrace_objects; headrace_core is the same objects as an archive, for unit tests.
-set(HR_CORE_FOLDERS base tensor wire io rt op ops dnn graph exec session capi client manifest)
+set(HR_CORE_FOLDERS base tensor wire io rt op ops dnn graph exec session capi client)
 set(HR_SOURCES)
 foreach(folder IN LISTS HR_CORE_FOLDERS)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
@@ -23,6 +23,10 @@ target_link_libraries(headrace_objects PRIVATE headrace_flags headrace_deps)
 target_compile_definitions(headrace_objects PRIVATE HEADRACE_VERSION="${PROJECT_VERSION}")
 add_dependencies(headrace_objects headrace_protos)
 set(HR_OBJECTS $<TARGET_OBJECTS:headrace_objects>)
+# The manifest installs itself when loaded; nothing refers to it, so an archive would lose it: programs name its objects.
+file(GLOB found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/manifest/*.c)
+add_library(headrace_manifest OBJECT ${found})
+target_link_libraries(headrace_manifest PRIVATE headrace_flags)
 if(TARGET headrace_proto)
   list(APPEND HR_OBJECTS $<TARGET_OBJECTS:headrace_proto>)
 endif()
@@ -39,3 +43,6 @@ endif()
 add_library(headrace_core STATIC EXCLUDE_FROM_ALL ${HR_OBJECTS})
 set_target_properties(headrace_core PROPERTIES LINKER_LANGUAGE C)
 target_link_libraries(headrace_core PUBLIC headrace_flags headrace_deps)
+
+add_executable(ops_matrix EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/tools/ops_matrix.c $<TARGET_OBJECTS:headrace_manifest>)
+target_link_libraries(ops_matrix PRIVATE headrace_core)

@@ -3,7 +3,7 @@
 set(HR_LIB_DIR ${PROJECT_BINARY_DIR}/lib)
 set(HR_VERSION_SCRIPT ${PROJECT_SOURCE_DIR}/src/capi/exports.map)
 
-add_library(headrace SHARED ${HR_OBJECTS})
+add_library(headrace SHARED ${HR_OBJECTS} $<TARGET_OBJECTS:headrace_manifest>)
 set_target_properties(headrace PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VERSION} SOVERSION 0
   LIBRARY_OUTPUT_DIRECTORY ${HR_LIB_DIR})
 target_link_libraries(headrace PRIVATE headrace_flags headrace_deps)
