@@ -23,7 +23,7 @@ void hr_graph_copy_deinit(hr_graph_copy_t* c);
 hr_value_t hr_graph_copy_value(const hr_graph_copy_t* c, const hr_prune_request_t* request, hr_value_t source_value);
 
 /* --- edits (graphs made here only; new nodes come from hr_graph_add with skip_shapes, inputs from hr_graph_set_input) ------------------ */
-/* Every consumer of `from` reads `to` from now on. Types must be equal up to reference (INVALID_ARGUMENT). */
+/* Every consumer of `from`, but to.node itself, reads `to` from now on. Types must be equal up to reference (INVALID_ARGUMENT). */
 HR_MUST_USE hr_status_t hr_graph_replace_value(hr_graph_t* g, hr_value_t from, hr_value_t to);
 /* Whoever waits for `from` waits for `to` from now on. */
 HR_MUST_USE hr_status_t hr_graph_replace_control(hr_graph_t* g, hr_node_t* from, hr_node_t* to);

@@ -2,8 +2,9 @@
 /* Consumer lists. The newest edge is last, so undoing an add finds it at once. */
 #include "graph/edges.h"
 
-static bool edge_list_grow(hr_graph_t* g, void** data, int64_t count, int64_t* capacity, size_t size) {
+static bool edge_list_grow(hr_graph_t* g, void** data, int64_t count, int64_t* capacity, int64_t extra, size_t size) {
   int64_t wanted = *capacity ? *capacity * 2 : 2;
+  if (wanted < count + extra) wanted = count + extra;
   void* bigger = hr_arena_alloc(&g->arena, (size_t)wanted * size);
   if (!bigger) return false;
   if (count) memcpy(bigger, *data, (size_t)count * size);
@@ -12,8 +13,14 @@ static bool edge_list_grow(hr_graph_t* g, void** data, int64_t count, int64_t* c
   return true;
 }
 
-#define EDGE_LIST_HAS_ROOM(g, v) \
-  ((v)->count < (v)->capacity || edge_list_grow(g, (void**)&(v)->data, (v)->count, &(v)->capacity, sizeof *(v)->data))
+#define EDGE_LIST_HAS_ROOM_FOR(g, v, extra) \
+  ((v)->capacity - (v)->count >= (extra) || edge_list_grow(g, (void**)&(v)->data, (v)->count, &(v)->capacity, extra, sizeof *(v)->data))
+#define EDGE_LIST_HAS_ROOM(g, v) EDGE_LIST_HAS_ROOM_FOR(g, v, 1)
+
+hr_status_t hr_edges_reserve(hr_graph_t* g, hr_node_t* from, int64_t extra, int64_t extra_controls) {
+  bool room = EDGE_LIST_HAS_ROOM_FOR(g, &from->consumers, extra) && EDGE_LIST_HAS_ROOM_FOR(g, &from->control_consumers, extra_controls);
+  return room ? NULL : hr_status_out_of_memory();
+}
 
 hr_status_t hr_edges_add(hr_graph_t* g, hr_value_t from, hr_node_t* consumer, int input) {
   hr_node_t* n = from.node;

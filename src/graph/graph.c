@@ -19,7 +19,7 @@ hr_status_t hr_graph_create(hr_graph_t** out) {
 }
 
 void hr_graph_destroy(hr_graph_t* g) {
-  if (!g) return;
+  if (!g || atomic_fetch_sub_explicit(&g->sharers, 1, memory_order_acq_rel) > 0) return;
   hr_attr_keeper_deinit(&g->tensors);
   hr_functions_deinit(g);
   hr_vec_deinit(&g->nodes);

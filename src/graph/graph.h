@@ -53,10 +53,16 @@ struct hr_graph {
   hr_map_t next_suffix;             /* for hr_graph_unique_name */
   bool names_pending;               /* by_name is filled at the first look-up (copies, graph/copy.h) */
   hr_mutex_t mu;
+  atomic_int sharers;               /* owners beside the one that created it */
 };
 
 HR_MUST_USE hr_status_t hr_graph_create(hr_graph_t** out);
-void hr_graph_destroy(hr_graph_t* g);
+void hr_graph_destroy(hr_graph_t* g); /* gives one ownership up; the last frees. Accepts NULL */
+static inline hr_graph_t* hr_graph_retain(hr_graph_t* g) { /* one more owner */
+  atomic_fetch_add_explicit(&g->sharers, 1, memory_order_relaxed);
+  return g;
+}
+static inline void hr_graph_release(hr_graph_t* g) { hr_graph_destroy(g); }
 hr_node_t* hr_graph_find(const hr_graph_t* g, hr_str_t name); /* NULL */
 /* `wanted`, or wanted_1, wanted_2... that no node has; lies in the graph's arena. */
 HR_MUST_USE hr_status_t hr_graph_unique_name(hr_graph_t* g, hr_str_t wanted, hr_str_t* out);

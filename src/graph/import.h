@@ -19,11 +19,13 @@ typedef struct {
   int32_t return_node_count;
   hr_str_t default_device;
   bool keep_shapes_attr;                     /* honour "_output_shapes" */
+  hr_str_t producer_ops;                     /* serialized OpList of the producer (MetaInfoDef.stripped_op_list); attrs that our ops lack are
+                                                dropped where they have the default it states; "" : such attrs are INVALID_ARGUMENT */
 } hr_import_options_t;
 typedef struct {
   HR_VEC(hr_value_t) outputs;                /* return_outputs, in order */
   HR_VEC(hr_node_t*) nodes;                  /* return_nodes */
-  HR_VEC(int32_t) unused_map;                /* indices of input_map entries that nothing used */
+  HR_VEC(int32_t) unused_map;                /* indices of input_map entries that nothing used and the GraphDef does not have */
   HR_VEC(hr_node_t*) added;                  /* all nodes added, in GraphDef order */
 } hr_import_results_t;
 void hr_import_results_deinit(hr_import_results_t* r);
