@@ -54,9 +54,15 @@ static inline hr_named_attr_t hr_at_float(const char* name, float f) { return hr
 static inline hr_named_attr_t hr_at_bool(const char* name, bool b) { return hr_at(name, HR_AT_SCALAR(HR_ATTR_BOOL, b, b)); }
 static inline hr_named_attr_t hr_at_type(const char* name, int type) { return hr_at(name, HR_AT_SCALAR(HR_ATTR_TYPE, type, type)); }
 static inline hr_named_attr_t hr_at_str(const char* name, const char* s) { return hr_at(name, HR_AT_SCALAR(HR_ATTR_STRING, s, hr_str(s))); }
-static inline hr_named_attr_t hr_at_shape(const char* name, const hr_pshape_t* s) { return hr_at(name, HR_AT_SCALAR(HR_ATTR_SHAPE, shape, s)); }
-static inline hr_named_attr_t hr_at_tensor(const char* name, const hr_tensor_t* t) { return hr_at(name, HR_AT_SCALAR(HR_ATTR_TENSOR, tensor, t)); }
-static inline hr_named_attr_t hr_at_ints(const char* name, const int64_t* is, int n) { return hr_at(name, HR_AT_LIST(HR_ATTR_INT, is, is, n)); }
+static inline hr_named_attr_t hr_at_shape(const char* name, const hr_pshape_t* s) {
+  return hr_at(name, HR_AT_SCALAR(HR_ATTR_SHAPE, shape, s));
+}
+static inline hr_named_attr_t hr_at_tensor(const char* name, const hr_tensor_t* t) {
+  return hr_at(name, HR_AT_SCALAR(HR_ATTR_TENSOR, tensor, t));
+}
+static inline hr_named_attr_t hr_at_ints(const char* name, const int64_t* is, int n) {
+  return hr_at(name, HR_AT_LIST(HR_ATTR_INT, is, is, n));
+}
 static inline hr_named_attr_t hr_at_types(const char* name, const int32_t* ts, int n) {
   return hr_at(name, HR_AT_LIST(HR_ATTR_TYPE, types, ts, n));
 }

@@ -13,7 +13,7 @@ typedef struct {
 } hr_value_t;
 #define HR_NO_VALUE ((hr_value_t){0})
 
-/* --- the node being differentiated ----------------------------------------------------------------------------------------------------- */
+/* --- the node being differentiated ------------------------------------------------------------------------------------------------ */
 int hr_grad_input_count(const hr_grad_ctx_t*);
 int hr_grad_output_count(const hr_grad_ctx_t*);
 hr_value_t hr_grad_input(hr_grad_ctx_t*, int i);
@@ -30,12 +30,12 @@ void hr_grad_give_slices(hr_grad_ctx_t*, int input, hr_value_t indices, hr_value
 bool hr_grad_upstream_slices(hr_grad_ctx_t*, int i, hr_value_t* indices, hr_value_t* values, hr_value_t* dense_shape);
 void hr_grad_fail(hr_grad_ctx_t*, hr_status_t take_status);          /* sticks */
 
-/* --- static knowledge of any value ----------------------------------------------------------------------------------------------------- */
+/* --- static knowledge of any value ------------------------------------------------------------------------------------------------ */
 hr_dtype_t hr_grad_dtype(hr_grad_ctx_t*, hr_value_t v);
 const hr_pshape_t* hr_grad_shape(hr_grad_ctx_t*, hr_value_t v);   /* never NULL */
 const hr_tensor_t* hr_grad_const(hr_grad_ctx_t*, hr_value_t v);   /* its value when constant, else NULL */
 
-/* --- emitting -------------------------------------------------------------------------------------------------------------------------- */
+/* --- emitting --------------------------------------------------------------------------------------------------------------------- */
 /* Adds a node; type and number attrs are inferred from the inputs. Gives output 0; the others through hr_emit_nth. */
 hr_value_t hr_emit(hr_grad_ctx_t*, const char* op, int input_count, const hr_value_t* inputs, int attr_count, const hr_named_attr_t* attrs);
 static inline hr_value_t hr_emit_nth(hr_value_t first, int index) { return (hr_value_t){first.node, first.node ? index : 0}; }
@@ -71,7 +71,7 @@ hr_value_t hr_emit_zeros_like(hr_grad_ctx_t*, hr_value_t a);
 hr_value_t hr_emit_shape(hr_grad_ctx_t*, hr_value_t a);                                        /* int32 vector; a constant when static */
 hr_value_t hr_emit_cast(hr_grad_ctx_t*, hr_value_t a, hr_dtype_t to);
 hr_value_t hr_emit_sum(hr_grad_ctx_t*, hr_value_t a, hr_value_t axes, bool keep_dims);
-hr_value_t hr_emit_reshape_like(hr_grad_ctx_t*, hr_value_t a, hr_value_t like);      /* a in like's shape; a itself when they agree statically */
+hr_value_t hr_emit_reshape_like(hr_grad_ctx_t*, hr_value_t a, hr_value_t like); /* a in like's shape; a itself when they agree statically */
 /* Undoes broadcasting: sums `gradient` to the shape of `like`. `other` is the other operand (both shapes decide which axes). */
 hr_value_t hr_emit_reduce_to(hr_grad_ctx_t*, hr_value_t gradient, hr_value_t like, hr_value_t other);
 #endif

@@ -14,7 +14,7 @@
 typedef struct hr_variable hr_variable_t;   /* rt/variable.h */
 typedef struct hr_step hr_step_t;           /* rt/step.h */
 
-/* --- prepare and create_state ---------------------------------------------------------------------------------------------------------- */
+/* --- prepare and create_state ----------------------------------------------------------------------------------------------------- */
 struct hr_prepare_ctx {
   const hr_node_attrs_t* attrs;
   const char* node_name;
@@ -29,7 +29,7 @@ struct hr_prepare_ctx {
   struct hr_resources* resources;         /* rt/resource.h: the session's; for create_state */
 };
 
-/* --- one node of a plan ---------------------------------------------------------------------------------------------------------------- */
+/* --- one node of a plan ----------------------------------------------------------------------------------------------------------- */
 enum { HR_IN_TAKE = 1, HR_IN_RELEASE = 2 }; /* last use: may be taken over in place / is released after the call */
 
 typedef struct hr_slot {
@@ -59,7 +59,7 @@ struct hr_kernel_ctx {
   hr_slot_t* spare;  /* where unwanted outputs go, several of one call chained (kernel_ctx.c); released by the executor after each call */
 };
 
-/* --- inputs ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- inputs ----------------------------------------------------------------------------------------------------------------------- */
 static inline int hr_input_count(const hr_kernel_ctx_t* k) { return k->site->in_count; }
 static inline int hr_output_count(const hr_kernel_ctx_t* k) { return k->site->out_count; }
 static inline const hr_tensor_t* hr_input(const hr_kernel_ctx_t* k, int i) { return &k->slots[k->site->in[i]].value; }
@@ -68,7 +68,7 @@ static inline void* hr_prepared(const hr_kernel_ctx_t* k) { return k->site->prep
 static inline void* hr_state(const hr_kernel_ctx_t* k) { return k->site->state; }
 static inline const void* hr_kernel_arg(const hr_kernel_ctx_t* k) { return k->site->kernel->arg; }
 
-/* --- outputs --------------------------------------------------------------------------------------------------------------------------- */
+/* --- outputs ---------------------------------------------------------------------------------------------------------------------- */
 static inline bool hr_output_wanted(const hr_kernel_ctx_t* k, int i) { return k->site->out[i] >= 0; }
 static inline hr_dtype_t hr_output_dtype(const hr_kernel_ctx_t* k, int i) { return (hr_dtype_t)k->site->out_types[i]; }
 static inline hr_slot_t* hr_output_slot(const hr_kernel_ctx_t* k, int i) {
@@ -87,7 +87,7 @@ void hr_output_ref(hr_kernel_ctx_t* k, int index, hr_variable_t* v); /* a refere
 /* Scratch for this call; release with hr_tensor_release. */
 HR_MUST_USE hr_status_t hr_temp(hr_kernel_ctx_t* k, hr_dtype_t dtype, const hr_shape_t* shape, hr_tensor_t* out);
 
-/* --- services -------------------------------------------------------------------------------------------------------------------------- */
+/* --- services --------------------------------------------------------------------------------------------------------------------- */
 /* Splits [0, count) over this step's share of the cores; cost_ns: nanoseconds an item takes, so small work stays on this thread. */
 static inline HR_MUST_USE hr_status_t hr_parallel(hr_kernel_ctx_t* k, int64_t count, double cost_ns, hr_pool_fn_t fn, void* arg) {
   if (count <= 0) return NULL;

@@ -16,7 +16,7 @@ hr_grad_fn_t hr_registry_grad(const hr_op_def_t* def);
 /* All registered ops in name order: visit returns false to stop. */
 void hr_registry_each(bool (*visit)(const hr_op_def_t* def, void* arg), void* arg);
 
-/* The kernel for a node's attrs; NOT_FOUND with op, types and the list of what is supported ("op 'X' has no kernel for T=..."); UNIMPLEMENTED
- * for an op that has no kernel at all. */
+/* The kernel for a node's attrs; NOT_FOUND with op, types and the list of what is supported ("op 'X' has no kernel for T=...");
+ * UNIMPLEMENTED for an op that has no kernel at all. */
 HR_MUST_USE hr_status_t hr_registry_kernel(const hr_op_def_t* def, const hr_attr_t* attrs, const hr_kernel_t** out);
 #endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All registered ops as a serialized OpList (TF_GetAllOpList). */
+#ifndef HR_OP_OP_LIST_H
+#define HR_OP_OP_LIST_H
+#include "op/registry.h"
+
+HR_MUST_USE hr_status_t hr_op_list_encode(char** out_data, size_t* out_size); /* in name order; the caller frees with hr_free */
+#endif

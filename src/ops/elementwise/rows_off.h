@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Takes back the row macros; each .def ends with it. */
+#undef UNARY
+#undef BINARY
+#undef BINARY_AS
+#undef COMPARE
+#undef ARITH
+#undef FLOAT
+#undef SCALAR
+#undef NEXT
+#undef INTEGER
+#undef COMPLEX
