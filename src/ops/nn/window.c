@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SAME: ceil(in / stride) places, padding split with the odd cell after. VALID and EXPLICIT: as many places as fit. Padding never shrinks
+ * the image: with strides above the window, cells at the end are simply not seen. */
+#include "ops/nn/window.h"
+
+static hr_status_t read_positive(const hr_window_t* w, const char* what, const int64_t* values, int64_t count, int64_t* out) {
+  if (count != w->rank) return HR_ERROR(INVALID_ARGUMENT, "%s has %lld values for %d axes", what, (long long)count, w->rank);
+  for (int i = 0; i < w->rank; ++i) {
+    const int64_t v = values[hr_window_axis(w, i)];
+    if (v < 1 || v > INT32_MAX) return HR_ERROR(INVALID_ARGUMENT, "%s has %lld, which is not a positive 32-bit number", what, (long long)v);
+    out[i] = v;
+  }
+  return NULL;
+}
+
+hr_status_t hr_window_read_list(const hr_window_t* w, const char* what, const int64_t* values, int64_t count, int64_t* out) {
+  return read_positive(w, what, values, count, out);
+}
+
+static hr_status_t read_list_attr(const hr_node_attrs_t* attrs, const hr_window_t* w, const char* name, int64_t* out) {
+  for (int i = 0; i < w->rank; ++i) out[i] = 1;
+  if (!hr_attrs_find(attrs, name)) return NULL;
+  int count = 0;
+  const int64_t* values = hr_attrs_ints(attrs, name, &count);
+  return read_positive(w, name, values, count, out);
+}
+
+static hr_status_t read_format(const hr_node_attrs_t* attrs, hr_window_t* w) {
+  w->channels_first = false;
+  if (!hr_attrs_find(attrs, "data_format")) return NULL;
+  const hr_str_t format = hr_attrs_str(attrs, "data_format");
+  w->channels_first = hr_str_is(format, "NCHW") || hr_str_is(format, "NCDHW");
+  if (!w->channels_first && !hr_str_is(format, "NHWC") && !hr_str_is(format, "NDHWC"))
+    return HR_ERROR(UNIMPLEMENTED, "data_format '%.*s'", HR_STR_ARG(format));
+  return NULL;
+}
+
+static hr_status_t read_paddings(const hr_node_attrs_t* attrs, hr_window_t* w) {
+  const hr_str_t padding = hr_attrs_str(attrs, "padding");
+  w->padding = hr_str_is(padding, "SAME") ? HR_WINDOW_SAME : hr_str_is(padding, "VALID") ? HR_WINDOW_VALID : HR_WINDOW_EXPLICIT;
+  for (int i = 0; i < HR_WINDOW_AXES; ++i) w->before[i] = w->after[i] = 0;
+  int count = 0;
+  const int64_t* values = hr_attrs_find(attrs, "explicit_paddings") ? hr_attrs_ints(attrs, "explicit_paddings", &count) : NULL;
+  if (w->padding != HR_WINDOW_EXPLICIT) {
+    if (count == 0) return NULL;
+    return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has %d values, but padding is %.*s", count, HR_STR_ARG(padding));
+  }
+  if (count != 2 * w->rank) return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has %d values; two for each of %d axes are wanted", count, w->rank);
+  for (int i = 0; i < w->rank; ++i) {
+    w->before[i] = values[2 * hr_window_axis(w, i)];
+    w->after[i] = values[2 * hr_window_axis(w, i) + 1];
+    if (w->before[i] < 0 || w->after[i] < 0 || w->before[i] > INT32_MAX || w->after[i] > INT32_MAX)
+      return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has [%lld, %lld]; paddings are at least 0", (long long)w->before[i], (long long)w->after[i]);
+    const bool spatial = i > 0 && i < w->rank - 1;
+    if (!spatial && (w->before[i] || w->after[i])) return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings pads batch or channels");
+  }
+  return NULL;
+}
+
+hr_status_t hr_window_read(const hr_node_attrs_t* attrs, int rank, hr_window_t* out) {
+  out->rank = rank;
+  HR_TRY(read_format(attrs, out));
+  HR_TRY(read_list_attr(attrs, out, "strides", out->stride));
+  HR_TRY(read_list_attr(attrs, out, "ksize", out->size));
+  HR_TRY(read_list_attr(attrs, out, "dilations", out->dilation));
+  return read_paddings(attrs, out);
+}
+
+hr_status_t hr_window_check_spatial(const hr_window_t* w, bool depth) {
+  const int c = w->rank - 1;
+  if (w->stride[0] != 1 || w->size[0] != 1 || w->dilation[0] != 1) return HR_ERROR(UNIMPLEMENTED, "windows and strides over the batch");
+  if (!depth && (w->stride[c] != 1 || w->size[c] != 1 || w->dilation[c] != 1)) return HR_ERROR(UNIMPLEMENTED, "windows and strides over the channels");
+  return NULL;
+}
+
+hr_status_t hr_window_fit(const hr_window_t* w, int axis, int64_t in, bool exact, int64_t* before, int64_t* after, int64_t* out) {
+  const int64_t stride = w->stride[axis], size = w->size[axis];
+  *before = *after = *out = -1;
+  if (in < 0 || size < 0) return NULL;
+  if (size == 0 || size > INT32_MAX || in > INT64_MAX - (INT64_C(1) << 33)) return HR_ERROR(INVALID_ARGUMENT, "window of size %lld", (long long)size);
+  const int64_t seen = (size - 1) * w->dilation[axis] + 1; /* 32-bit factors: no overflow */
+  if (w->padding == HR_WINDOW_SAME) {
+    *out = in / stride + (in % stride != 0);
+    const int64_t missing = *out > 0 ? (*out - 1) * stride + seen - in : 0;
+    *before = missing > 0 ? missing / 2 : 0;
+    *after = missing > 0 ? missing - *before : 0;
+    return NULL;
+  }
+  *before = w->before[axis];
+  *after = w->after[axis];
+  const int64_t padded = in + *before + *after, places = padded - seen + stride;
+  if (places < 0 || (exact && padded < seen))
+    return HR_ERROR(INVALID_ARGUMENT, "a window of %lld cells does not fit an image of %lld cells", (long long)seen, (long long)padded);
+  *out = places / stride;
+  return NULL;
+}
