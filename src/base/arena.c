@@ -47,7 +47,7 @@ static size_t arena_block_bytes(const hr_arena_t* arena, size_t need) {
 
 void* hr_arena_alloc_slow(hr_arena_t* arena, size_t bytes) {
   size_t need;
-  if (!hr_size_add(bytes, 15 + sizeof(hr_arena_block_t), &need)) return NULL;
+  if (!hr_size_add(bytes + !bytes, 15 + sizeof(hr_arena_block_t), &need)) return NULL;
   need &= ~(size_t)15;
   size_t size = arena_block_bytes(arena, need);
   hr_arena_block_t* b = hr_alloc(size);

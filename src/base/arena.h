@@ -21,7 +21,7 @@ void* hr_arena_array(hr_arena_t* arena, size_t count, size_t size); /* zeroed; N
 bool hr_arena_str(hr_arena_t* arena, hr_str_t text, hr_str_t* out);  /* a NUL-terminated copy */
 
 static inline void* hr_arena_alloc(hr_arena_t* arena, size_t bytes) { /* aligned to 16; uninitialised; NULL: out of memory */
-  size_t need = (bytes + 15) & ~(size_t)15;
+  size_t need = (bytes + !bytes + 15) & ~(size_t)15; /* 0 bytes are a block too */
   if (need >= bytes && need <= (size_t)(arena->end - arena->next)) {
     void* p = arena->next;
     arena->next += need;

@@ -121,16 +121,13 @@ hr_status_t hr_file_make_dirs(const char* path) {
 }
 
 /* The name itself is durable only once its folder is. Some file systems cannot sync folders; that is no failure of ours. */
-static void folder_sync(const char* path) {
-  hr_str_t view = hr_str(path);
-  while (view.size && view.data[view.size - 1] != '/') --view.size;
-  char* folder = view.size ? hr_alloc_copy(view.data, view.size) : hr_alloc_copy(".", 1);
-  FILE* f = folder ? fopen(folder, "re") : NULL;
-  if (f) {
-    (void)!fsync(fileno(f));
-    fclose(f);
-  }
-  hr_free(folder);
+static void folder_sync(char* scratch_path) {
+  char* slash = strrchr(scratch_path, '/');
+  if (slash) slash[slash == scratch_path] = 0;
+  int fd = open(slash ? scratch_path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  (void)!fsync(fd);
+  close(fd);
 }
 
 hr_status_t hr_file_replace(const char* path, const void* data, size_t size) {
@@ -151,7 +148,7 @@ hr_status_t hr_file_replace(const char* path, const void* data, size_t size) {
   if (status) goto done;
   if ((status = hr_file_rename(temporary, path))) goto done;
   made = false;
-  folder_sync(path);
+  folder_sync(temporary);
 done:
   hr_status_merge(&status, hr_file_close(f));
   if (made) unlink(temporary);
