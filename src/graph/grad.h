@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The backward walk: gradients of the sum of ys with respect to xs, as new nodes of the same graph. */
 #ifndef HR_GRAPH_GRAD_H
 #define HR_GRAPH_GRAD_H

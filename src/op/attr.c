@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-/* --- the element kinds ----------------------------------------------------------------------------------------------------------------- */
+/* --- the element kinds ------------------------------------------------------------------------------------------------------------ */
 static size_t attr_element_size(uint8_t kind) {
   switch (kind) {
     case HR_ATTR_STRING: return sizeof(hr_str_t);
@@ -53,7 +53,7 @@ const char* hr_attr_kind_name(hr_attr_kind_t kind, bool is_list) {
   return (unsigned)kind <= HR_ATTR_PLACEHOLDER ? names[kind][is_list] : "unknown";
 }
 
-/* --- equality -------------------------------------------------------------------------------------------------------------------------- */
+/* --- equality --------------------------------------------------------------------------------------------------------------------- */
 static bool func_equal(const hr_func_attr_t* a, const hr_func_attr_t* b) {
   if (!hr_str_equal(a->name, b->name) || a->attr_count != b->attr_count) return false;
   for (int32_t i = 0; i < a->attr_count; ++i)
@@ -89,7 +89,7 @@ bool hr_attr_equal(const hr_attr_t* a, const hr_attr_t* b) {
   return true;
 }
 
-/* --- hash ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- hash ------------------------------------------------------------------------------------------------------------------------- */
 static uint64_t text_hash(hr_str_t s) { return hr_hash(s.data, s.size, 1); }
 
 static uint64_t tensor_hash(const hr_tensor_t* t) {
@@ -139,7 +139,7 @@ uint64_t hr_attr_hash(const hr_attr_t* a) {
   return h;
 }
 
-/* --- deep copy ------------------------------------------------------------------------------------------------------------------------- */
+/* --- deep copy -------------------------------------------------------------------------------------------------------------------- */
 hr_status_t hr_attr_keep_tensor(hr_arena_t* arena, hr_attr_keeper_t* keeper, hr_tensor_t* take_tensor, const hr_tensor_t** out) {
   hr_tensor_t* kept = hr_arena_alloc(arena, sizeof *kept);
   if (!kept || (keeper && keeper->count == keeper->capacity &&
@@ -232,7 +232,7 @@ hr_status_t hr_attr_copy(hr_arena_t* arena, hr_attr_keeper_t* keeper, const hr_a
   return kind_owns_memory(from->kind) ? list_elements_copy(arena, keeper, from, block) : NULL;
 }
 
-/* --- text for people ------------------------------------------------------------------------------------------------------------------- */
+/* --- text for people -------------------------------------------------------------------------------------------------------------- */
 static void func_print(const hr_func_attr_t* f, hr_strbuf_t* out) {
   hr_strbuf_add_str(out, f->name);
   if (f->attr_count == 0) return;

@@ -11,7 +11,7 @@ static void bad_grad_use(hr_grad_ctx_t* g, const char* what) {
   if (!g->failure) hr_grad_fail(g, HR_ERROR(INTERNAL, "gradient of op '%.*s': %s", HR_STR_ARG(g->attrs->def->name), what));
 }
 
-/* --- the node being differentiated ----------------------------------------------------------------------------------------------------- */
+/* --- the node being differentiated ------------------------------------------------------------------------------------------------ */
 int hr_grad_input_count(const hr_grad_ctx_t* g) { return g->input_count; }
 int hr_grad_output_count(const hr_grad_ctx_t* g) { return g->output_count; }
 const hr_node_attrs_t* hr_grad_attrs(const hr_grad_ctx_t* g) { return g->attrs; }
@@ -61,7 +61,7 @@ void hr_grad_give_slices(hr_grad_ctx_t* g, int input, hr_value_t indices, hr_val
   hr_grad_fail(g, g->table->give_slices(g, input, indices, values, dense_shape));
 }
 
-/* --- static knowledge ------------------------------------------------------------------------------------------------------------------ */
+/* --- static knowledge ------------------------------------------------------------------------------------------------------------- */
 hr_dtype_t hr_grad_dtype(hr_grad_ctx_t* g, hr_value_t v) { return v.node ? hr_dtype_base(g->table->dtype(g, v)) : HR_DTYPE_INVALID; }
 const hr_pshape_t* hr_grad_shape(hr_grad_ctx_t* g, hr_value_t v) { return v.node ? g->table->shape(g, v) : &hr_pshape_unknown; }
 
@@ -79,7 +79,7 @@ static bool is_static_same(hr_grad_ctx_t* g, hr_value_t a, hr_value_t b) {
   return (a.node == b.node && a.index == b.index) || (hr_pshape_is_known(x) && hr_pshape_equal(x, y));
 }
 
-/* --- emitting -------------------------------------------------------------------------------------------------------------------------- */
+/* --- emitting --------------------------------------------------------------------------------------------------------------------- */
 hr_value_t hr_emit(hr_grad_ctx_t* g, const char* op, int input_count, const hr_value_t* inputs, int attr_count,
                    const hr_named_attr_t* attrs) {
   hr_value_t v = HR_NO_VALUE;
@@ -189,7 +189,7 @@ hr_value_t hr_emit_reshape_like(hr_grad_ctx_t* g, hr_value_t a, hr_value_t like)
   return is_static_same(g, a, like) ? a : hr_emit_reshape(g, a, hr_emit_shape(g, like));
 }
 
-/* --- undoing a broadcast --------------------------------------------------------------------------------------------------------------- */
+/* --- undoing a broadcast ---------------------------------------------------------------------------------------------------------- */
 typedef enum { AXIS_KEPT, AXIS_SUMMED, AXIS_UNSURE } axis_fate_t;
 
 /* Axis `axis` of an operand whose dim there is `own`, -1 unknown (a missing leading axis counts as 1): what is known of it in the

@@ -18,7 +18,7 @@ const hr_pshape_t* hr_infer_input(const hr_infer_t* s, int i) {
 hr_dtype_t hr_infer_input_dtype(const hr_infer_t* s, int i) { return hr_dtype_base(s->input_types[i]); }
 hr_dtype_t hr_infer_output_dtype(const hr_infer_t* s, int i) { return hr_dtype_base(s->output_types[i]); }
 
-/* --- known values ---------------------------------------------------------------------------------------------------------------------- */
+/* --- known values ----------------------------------------------------------------------------------------------------------------- */
 const hr_tensor_t* hr_infer_const(hr_infer_t* s, int i) {
   const hr_tensor_t* value = NULL;
   if (!s->constant || s->failure) return NULL;
@@ -55,7 +55,7 @@ hr_status_t hr_infer_const_as_shape(hr_infer_t* s, int i, const hr_pshape_t** ou
   return s->as_shape && !s->failure ? s->as_shape(s->arg, i, out) : NULL;
 }
 
-/* --- setting --------------------------------------------------------------------------------------------------------------------------- */
+/* --- setting ---------------------------------------------------------------------------------------------------------------------- */
 void hr_infer_set(hr_infer_t* s, int output, const hr_pshape_t* shape) {
   HR_ASSERT(output >= 0 && output < s->output_count);
   s->output_shapes[output] = shape;
@@ -77,7 +77,7 @@ hr_status_t hr_infer_unknown_of_rank(hr_infer_t* s, int rank, const hr_pshape_t*
   return hr_pshape_make(s->arena, rank, dims, out);
 }
 
-/* --- checks ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- checks ----------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t wrong_input_rank(hr_infer_t* s, int input, const char* relation, int rank) {
   char text[HR_SHAPE_TEXT];
   return HR_ERROR(INVALID_ARGUMENT, "shape must be %s %d but is rank %d: input %d has shape %s", relation, rank,
@@ -117,7 +117,7 @@ hr_status_t hr_infer_merge_dim(int64_t a, int64_t b, int64_t* out) {
   return NULL;
 }
 
-/* --- handles --------------------------------------------------------------------------------------------------------------------------- */
+/* --- handles ---------------------------------------------------------------------------------------------------------------------- */
 void hr_infer_handle(const hr_infer_t* s, int input, hr_dtype_t* out_dtype, const hr_pshape_t** out_shape) {
   *out_dtype = s->input_handle_types ? s->input_handle_types[input] : HR_DTYPE_INVALID;
   *out_shape = s->input_handle_shapes ? s->input_handle_shapes[input] : NULL;
@@ -128,7 +128,7 @@ void hr_infer_set_handle(hr_infer_t* s, int output, hr_dtype_t dtype, const hr_p
   if (s->output_handle_shapes) s->output_handle_shapes[output] = shape;
 }
 
-/* --- the call -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the call --------------------------------------------------------------------------------------------------------------------- */
 hr_status_t hr_infer_run(hr_infer_t* s) {
   hr_shape_fn_t fn = s->attrs->def->op->shape;
   hr_status_t status = fn ? fn(s) : NULL;

@@ -46,7 +46,7 @@ hr_status_t hr_infer_from_attr(hr_infer_t* s) {
   return NULL;
 }
 
-/* --- broadcasting ---------------------------------------------------------------------------------------------------------------------- */
+/* --- broadcasting ----------------------------------------------------------------------------------------------------------------- */
 /* One axis: 1 gives way, an unknown dim gives way to a known one other than 1 (it must be that or 1); false when they contradict. */
 static bool broadcast_dim(int64_t a, int64_t b, int64_t* out) {
   if (a == b || b == 1) *out = a;

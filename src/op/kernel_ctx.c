@@ -18,7 +18,7 @@ static const uint8_t element_owner[HR_DTYPE_COUNT] = {
 #undef HR_DTYPE
 };
 
-/* --- new outputs ----------------------------------------------------------------------------------------------------------------------- */
+/* --- new outputs ------------------------------------------------------------------------------------------------------------------ */
 /* The size overflows or memory is out: hr_tensor_create has the words for either. */
 static __attribute__((noinline, cold)) hr_status_t output_refused(hr_dtype_t dtype, const hr_shape_t* shape, hr_tensor_t* t) {
   HR_TRY(hr_shape_check(shape));
@@ -84,7 +84,7 @@ hr_status_t hr_output(hr_kernel_ctx_t* k, int index, const hr_shape_t* shape, hr
   return fill_output(&slot->value, hr_output_dtype(k, index), shape);
 }
 
-/* --- outputs in an input's memory ------------------------------------------------------------------------------------------------------ */
+/* --- outputs in an input's memory ------------------------------------------------------------------------------------------------- */
 static bool is_taken(const hr_kernel_ctx_t* k, int input) { return k->site->in_flags[input] & HR_IN_TAKE; }
 
 /* The whole of a buffer that nobody else holds, of elements of the output's size that own memory alike. */
@@ -165,11 +165,11 @@ hr_status_t hr_temp(hr_kernel_ctx_t* k, hr_dtype_t dtype, const hr_shape_t* shap
   return hr_tensor_create(dtype, shape, out);
 }
 
-/* --- services -------------------------------------------------------------------------------------------------------------------------- */
+/* --- services --------------------------------------------------------------------------------------------------------------------- */
 bool hr_is_cancelled(const hr_kernel_ctx_t* k) { return hr_cancel_is_set(k->step->cancel); }
 struct hr_resources* hr_resources_of(const hr_kernel_ctx_t* k) { return k->step->resources; }
 
-/* --- input checks ---------------------------------------------------------------------------------------------------------------------- */
+/* --- input checks ----------------------------------------------------------------------------------------------------------------- */
 static hr_status_t wrong_input_shape(const hr_kernel_ctx_t* k, int input, const char* what, const char* wanted, int rank) {
   char text[HR_SHAPE_TEXT], number[16] = "";
   if (rank >= 0) snprintf(number, sizeof number, " %d", rank);

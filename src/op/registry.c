@@ -44,7 +44,7 @@ void hr_registry_set_manifest(const hr_op_t* const* sorted, int count) {
   the_registry.manifest_count = count;
 }
 
-/* --- node classes ---------------------------------------------------------------------------------------------------------------------- */
+/* --- node classes ----------------------------------------------------------------------------------------------------------------- */
 static uint8_t node_class_of(hr_str_t name) {
   static const struct { hr_str_t name; uint8_t node_class; } rows[] = {
 #define HR_NODE_CLASS(CLASS, op) {{#op, sizeof(#op) - 1}, HR_NODE_##CLASS},
@@ -66,7 +66,7 @@ static hr_status_t parse_op(const hr_op_t* op, hr_op_def_t** out) {
   return NULL;
 }
 
-/* --- the manifest's table -------------------------------------------------------------------------------------------------------------- */
+/* --- the manifest's table --------------------------------------------------------------------------------------------------------- */
 static uint64_t op_name_hash(hr_str_t name) { return hr_hash(name.data, name.size, 0); }
 
 static void table_insert(manifest_table_t* t, const hr_op_t* op) {
@@ -122,7 +122,7 @@ static hr_status_t entry_def(manifest_entry_t* e, const hr_op_def_t** out) {
   return status;
 }
 
-/* --- look-up --------------------------------------------------------------------------------------------------------------------------- */
+/* --- look-up ---------------------------------------------------------------------------------------------------------------------- */
 static const hr_op_def_t* added_op(hr_str_t name) {
   uintptr_t found = 0;
   if (atomic_load_explicit(&the_registry.op_count, memory_order_acquire) == 0) return NULL;
@@ -142,7 +142,7 @@ hr_status_t hr_registry_find(hr_str_t name, const hr_op_def_t** out) {
   return *out ? NULL : HR_ERROR(NOT_FOUND, "op type not registered '%.*s'", HR_STR_ARG(name));
 }
 
-/* --- additions at run time ------------------------------------------------------------------------------------------------------------- */
+/* --- additions at run time -------------------------------------------------------------------------------------------------------- */
 hr_status_t hr_registry_add(const hr_op_t* op) {
   const manifest_table_t* table = NULL;
   HR_TRY(manifest_table(&table));
@@ -217,7 +217,7 @@ hr_grad_fn_t hr_registry_grad(const hr_op_def_t* def) {
   return (hr_grad_fn_t)found;
 }
 
-/* --- all ops in name order ------------------------------------------------------------------------------------------------------------- */
+/* --- all ops in name order -------------------------------------------------------------------------------------------------------- */
 typedef HR_VEC(const hr_op_def_t*) op_defs_t;
 
 static int compare_defs(const void* a, const void* b) {
@@ -255,7 +255,7 @@ void hr_registry_each(bool (*visit)(const hr_op_def_t* def, void* arg), void* ar
   hr_vec_deinit(&all);
 }
 
-/* --- choosing a kernel ----------------------------------------------------------------------------------------------------------------- */
+/* --- choosing a kernel ------------------------------------------------------------------------------------------------------------ */
 static bool type_attr_matches(const hr_attr_t* value, hr_dtypes_t types) {
   if (!value->is_list) return value->kind == HR_ATTR_TYPE && hr_dtype_in(hr_dtype_base(value->u.type), types);
   for (int32_t i = 0; i < value->count; ++i)

@@ -12,7 +12,7 @@ int hr_sig_find_attr(const hr_op_def_t* def, hr_str_t name) {
   return -1;
 }
 
-/* --- arguments ------------------------------------------------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t absent_attr_error(const hr_op_def_t* def, int attr) {
   return HR_ERROR(INVALID_ARGUMENT, "op '%.*s': attr '%.*s' has no value", HR_STR_ARG(def->name), HR_STR_ARG(def->attrs[attr].name));
 }
@@ -69,7 +69,7 @@ hr_status_t hr_sig_arg_types(hr_arena_t* arena, const hr_op_def_t* def, const hr
   return NULL;
 }
 
-/* --- may this value stand here --------------------------------------------------------------------------------------------------------- */
+/* --- may this value stand here ---------------------------------------------------------------------------------------------------- */
 static void print_allowed(const hr_attr_def_t* a, hr_strbuf_t* out) {
   const char* between = "";
   for (int t = 1; t < HR_DTYPE_COUNT; ++t) {
@@ -145,7 +145,7 @@ hr_status_t hr_sig_check_attr(const hr_op_def_t* def, int attr, const hr_attr_t*
   }
 }
 
-/* --- text for people ------------------------------------------------------------------------------------------------------------------- */
+/* --- text for people -------------------------------------------------------------------------------------------------------------- */
 static void print_arg(const hr_op_def_t* def, const hr_arg_def_t* a, hr_strbuf_t* out) {
   hr_strbuf_format(out, "%.*s: ", HR_STR_ARG(a->name));
   if (a->is_ref) hr_strbuf_format(out, "Ref(");

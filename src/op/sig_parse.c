@@ -17,7 +17,7 @@ static hr_status_t sig_complaint(const sig_reader_t* r, const char* wanted) {
                   (int)(r->at - r->text) + 1, r->at, wanted);
 }
 
-/* --- tokens ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- tokens ----------------------------------------------------------------------------------------------------------------------- */
 static void skip_blanks(sig_reader_t* r) {
   while (*r->at == ' ' || *r->at == '\n' || *r->at == '\t') ++r->at;
 }
@@ -103,7 +103,7 @@ static hr_status_t need_type(sig_reader_t* r, int32_t* out) {
   return sig_complaint(r, "an element type");
 }
 
-/* --- literals: one per kind ------------------------------------------------------------------------------------------------------------ */
+/* --- literals: one per kind ------------------------------------------------------------------------------------------------------- */
 static hr_status_t read_dim(sig_reader_t* r, int64_t* out) {
   if (take_token(r, "?")) {
     *out = -1;
@@ -240,7 +240,7 @@ static hr_status_t read_default(sig_reader_t* r, hr_attr_def_t* attr) {
   return NULL;
 }
 
-/* --- attrs ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- attrs ------------------------------------------------------------------------------------------------------------------------ */
 static hr_status_t read_kind(sig_reader_t* r, hr_attr_def_t* attr) {
   attr->is_list = take_token(r, "list(");
   const char* begin = r->at;
@@ -320,7 +320,7 @@ static hr_status_t read_attrs(sig_reader_t* r) {
   return *r->at ? sig_complaint(r, "';' or the end") : NULL;
 }
 
-/* --- arguments ------------------------------------------------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t read_type_name(sig_reader_t* r, hr_arg_def_t* arg) {
   const char* begin = r->at;
   hr_str_t word = take_word(r);

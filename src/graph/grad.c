@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The backward walk. Nodes between the xs and the ys are visited consumers first, so that all that flows into a node's outputs has
+ * arrived when its gradient is called. Each value's gradients are merged when first read. A gradient that leads to no x is never
+ * emitted; ops registered as not differentiable end the flow; an op without a gradient on a path is NOT_FOUND. On failure nodes
+ * already added stay in the graph, without effect. */
+#include "graph/grad.h"
+#include <stdio.h>
+#include "graph/grad_pass.h"
+#include "graph/node_class.h"
+
+/* --- the scope's name -------------------------------------------------------------------------------------------------------------- */
+/* The k of "gradients_<k>/..." (0 without a number); -1 for other names. */
+static int64_t scope_number(hr_str_t name) {
+  static const char stem[] = "gradients";
+  size_t n = sizeof stem - 1;
+  if (name.size <= n || memcmp(name.data, stem, n) != 0) return -1;
+  int64_t slash = hr_str_find(name, '/'), k = 0;
+  if (slash < 0) return -1;
+  hr_str_t number = hr_str_slice(name, n, (size_t)slash);
+  if (number.size == 0) return 0;
+  return number.data[0] == '_' && hr_str_parse_i64(hr_str_slice(number, 1, number.size), &k) ? k : -1;
+}
+
+static hr_status_t choose_prefix(hr_grad_pass_t* p) {
+  hr_str_t asked = p->request->prefix;
+  p->prefix = asked;
+  if (asked.size && hr_graph_find(p->g, asked))
+    return HR_ERROR(INVALID_ARGUMENT, "gradients cannot go under '%.*s': a node has that name", HR_STR_ARG(asked));
+  if (asked.size) return NULL;
+  int64_t next = 0;
+  for (int64_t i = 0; i < p->g->nodes.count; ++i) {
+    int64_t k = p->g->nodes.data[i] ? scope_number(p->g->nodes.data[i]->name) : -1;
+    if (k >= next) next = k + 1;
+  }
+  char text[48];
+  snprintf(text, sizeof text, next ? "gradients_%lld" : "gradients", (long long)next);
+  return hr_arena_str(&p->arena, hr_str(text), &p->prefix) ? NULL : hr_status_out_of_memory();
+}
+
+/* --- what flows into the ys -------------------------------------------------------------------------------------------------------- */
+static hr_value_t emit_ones(hr_grad_ctx_t* g, hr_value_t y) {
+  hr_value_t one = hr_emit_const_like(g, y, 1);
+  return hr_grad_shape(g, y)->rank == 0 ? one : hr_emit2(g, "Fill", hr_emit_shape(g, y), one);
+}
+
+static hr_status_t seed_with_ones(hr_grad_pass_t* p, hr_value_t y) {
+  hr_dtype_t type = hr_dtype_base(hr_value_type(y));
+  if (hr_dtype_in(type, HR_M_COMPLEX))
+    return HR_ERROR(INVALID_ARGUMENT, "the gradient of the complex value '%s:%d' must be given (ones are no default)", y.node->name.data,
+                    (int)y.index);
+  if (!hr_dtype_in(type, HR_M_REAL)) return NULL;
+  hr_grad_call_t c;
+  hr_grad_emit_begin(&c, p, NULL);
+  hr_value_t ones = emit_ones(&c.base, y);
+  if (c.base.failure) return c.base.failure;
+  return hr_grad_accumulate_dense(p, y, ones);
+}
+
+static hr_status_t check_upstream(const hr_grad_pass_t* p, hr_value_t given, int32_t i) {
+  if (given.node->graph == p->g && given.index >= 0 && given.index < given.node->output_count) return NULL;
+  return HR_ERROR(INVALID_ARGUMENT, "upstream gradient %d is output %d of node '%s', which this graph does not have", (int)i,
+                  (int)given.index, given.node->name.data);
+}
+
+static hr_status_t seed_all(hr_grad_pass_t* p) {
+  const hr_grad_request_t* r = p->request;
+  for (int32_t i = 0; i < r->y_count; ++i) {
+    hr_value_t given = r->upstream ? r->upstream[i] : HR_NO_VALUE;
+    if (given.node) HR_TRY(check_upstream(p, given, i));
+    if (!hr_grad_paths_lead_to_x(p, r->ys[i])) continue;
+    hr_status_t status = given.node ? hr_grad_accumulate_dense(p, r->ys[i], given) : seed_with_ones(p, r->ys[i]);
+    if (status) return hr_status_note(status, "y %d: ", (int)i);
+  }
+  return NULL;
+}
+
+/* --- one node ---------------------------------------------------------------------------------------------------------------------- */
+/* Merges what flowed into the outputs; false when nothing did. */
+static hr_status_t gather_upstream(hr_grad_pass_t* p, hr_node_t* node, bool* out_any) {
+  *out_any = false;
+  for (int32_t i = 0; i < node->output_count; ++i) {
+    hr_value_t v = {node, i};
+    hr_grad_sum_t* sum = hr_grad_accumulate_sum(p, v);
+    if (!sum || hr_grad_paths_is_stop(p, v)) continue;
+    HR_TRY(hr_grad_accumulate_merge(p, sum));
+    if (hr_grad_paths_is_trainable(hr_value_type(v))) *out_any = true;
+  }
+  return NULL;
+}
+
+static bool is_control_flow(const hr_node_t* node) {
+  uint8_t c = node->attrs.def->node_class;
+  return c >= HR_NODE_SWITCH && c <= HR_NODE_LOOP_COND;
+}
+
+/* Identity hands on what came, slices too. */
+static hr_status_t pass_through(hr_grad_pass_t* p, hr_node_t* node) {
+  const hr_grad_part_t* part = hr_grad_accumulate_sum(p, (hr_value_t){node, 0})->first;
+  if (part->is_slices) return hr_grad_accumulate_slices(p, node->inputs[0], part->indices, part->values, part->dense_shape);
+  return hr_grad_accumulate_dense(p, node->inputs[0], part->dense);
+}
+
+static hr_status_t call_own_gradient(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node) {
+  const hr_op_def_t* def = node->attrs.def;
+  if (is_control_flow(node)) return HR_ERROR(UNIMPLEMENTED, "gradients through control flow are not implemented");
+  if (def->node_class == HR_NODE_IDENTITY) return pass_through(p, node);
+  hr_grad_fn_t grad = hr_registry_grad(def);
+  if (grad == hr_grad_none) return NULL;
+  if (!grad)
+    return HR_ERROR(NOT_FOUND, "no gradient defined for operation '%.*s' (op type: %.*s)", HR_STR_ARG(node->name), HR_STR_ARG(def->name));
+  grad(&c->base);
+  return NULL;
+}
+
+static hr_status_t call_gradient(hr_grad_pass_t* p, hr_node_t* node) {
+  bool handled = false;
+  hr_status_t status = NULL;
+  hr_grad_call_t c;
+  hr_grad_emit_begin(&c, p, node);
+  if (p->request->override) status = p->request->override(p->request->override_arg, &c.base, node, &handled);
+  if (!status && !handled && !c.base.failure) status = call_own_gradient(p, &c, node);
+  hr_status_merge(&status, c.base.failure);
+  if (!status) return NULL;
+  return hr_status_note(status, "gradient of node '%.*s' (%.*s): ", HR_STR_ARG(node->name), HR_STR_ARG(node->attrs.def->name));
+}
+
+static hr_status_t visit_node(hr_grad_pass_t* p, hr_node_t* node) {
+  bool any = false;
+  if (!p->info[node->id].is_wanted) return NULL;
+  HR_TRY(gather_upstream(p, node, &any));
+  return any ? call_gradient(p, node) : NULL;
+}
+
+/* --- results ----------------------------------------------------------------------------------------------------------------------- */
+static hr_status_t collect_result(hr_grad_pass_t* p, hr_value_t x, hr_gradient_t* out) {
+  *out = (hr_gradient_t){0};
+  hr_grad_sum_t* sum = hr_grad_accumulate_sum(p, x);
+  if (!sum) return NULL;
+  HR_TRY(hr_grad_accumulate_merge(p, sum));
+  hr_grad_part_t* part = sum->first;
+  if (part->is_slices && p->request->keep_slices) {
+    *out = (hr_gradient_t){.indices = part->indices, .values = part->values, .dense_shape = part->dense_shape, .is_slices = true};
+    return NULL;
+  }
+  hr_grad_call_t c;
+  hr_grad_emit_begin(&c, p, NULL);
+  HR_TRY(hr_grad_accumulate_densify(&c, part));
+  out->dense = part->dense;
+  return NULL;
+}
+
+static hr_status_t run_pass(hr_grad_pass_t* p, hr_gradient_t* out) {
+  p->info_count = p->g->nodes.count;
+  p->info = hr_arena_array(&p->arena, (size_t)p->info_count, sizeof *p->info);
+  if (!p->info) return hr_status_out_of_memory();
+  HR_TRY(choose_prefix(p));
+  HR_TRY(hr_grad_paths_find(p));
+  HR_TRY(seed_all(p));
+  for (int64_t i = p->order.count - 1; i >= 0; --i) HR_TRY(visit_node(p, p->order.data[i]));
+  for (int32_t i = 0; i < p->request->x_count; ++i) HR_TRY(collect_result(p, p->request->xs[i], &out[i]));
+  return NULL;
+}
+
+hr_status_t hr_grad_build(hr_graph_t* g, const hr_grad_request_t* request, hr_gradient_t* out) {
+  hr_grad_pass_t pass = {.g = g, .request = request};
+  hr_arena_init(&pass.arena);
+  hr_status_t status = run_pass(&pass, out);
+  hr_vec_deinit(&pass.order);
+  hr_arena_deinit(&pass.arena);
+  return status;
+}
