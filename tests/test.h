@@ -102,8 +102,8 @@ static inline bool hr_test_ok(hr_status_t s, const char* what, const char* file,
 static inline bool hr_test_code(hr_status_t s, hr_code_t code, const char* text, const char* what, const char* file, int line) {
   bool good = s && hr_status_code(s) == code && strstr(hr_status_message(s), text);
   if (!good)
-    hr_test_fail(file, line, "%s gave %s \"%s\", should be %s with \"%s\"", what, hr_status_code_name(hr_status_code(s)), hr_status_message(s),
-                    hr_status_code_name(code), text);
+    hr_test_fail(file, line, "%s gave %s \"%s\", should be %s with \"%s\"", what, hr_status_code_name(hr_status_code(s)),
+                 hr_status_message(s), hr_status_code_name(code), text);
   hr_status_release(s);
   return good;
 }
@@ -134,7 +134,8 @@ static inline bool hr_test_every_allocation_fails(hr_status_t (*body)(void), con
     hr_alloc_fail_at(0, false);
     hr_code_t code = hr_status_code(s);
     if (failed && code != HR_RESOURCE_EXHAUSTED)
-      good = hr_test_fail(file, line, "%s with allocation %" PRId64 " failing gave %s \"%s\"", what, n, hr_status_code_name(code), hr_status_message(s));
+      good = hr_test_fail(file, line, "%s with allocation %" PRId64 " failing gave %s \"%s\"", what, n, hr_status_code_name(code),
+                          hr_status_message(s));
     if (!failed && s) good = hr_test_fail(file, line, "%s failed without a fault: %s", what, hr_status_message(s));
     hr_status_release(s);
     int64_t after = hr_test_live_blocks();

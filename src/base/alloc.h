@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The process's allocator, checked size arithmetic, and the two hooks that tests use.
  *
  * All of Headrace allocates through here, so that one place counts allocations, fails the n-th of them, or hands them to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A bump allocator for things that die together: graph, plan, one import. Not thread-safe; the owner locks. */
 #ifndef HR_BASE_ARENA_H
 #define HR_BASE_ARENA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HR_ASSERT: programmer errors, checked in debug and sanitizer builds only. User errors are statuses, always. */
 #ifndef HR_BASE_ASSERT_H
 #define HR_BASE_ASSERT_H

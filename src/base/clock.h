@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Monotonic and wall time in nanoseconds. */
 #ifndef HR_BASE_CLOCK_H
 #define HR_BASE_CLOCK_H

@@ -79,7 +79,8 @@ hr_status_t hr_file_read_at(hr_file_t* f, uint64_t offset, void* out, size_t siz
   ssize_t got = read_fully(f->fd, offset, out, size);
   if (got < 0) return hr_file_error(errno, "cannot read", f->path);
   if ((size_t)got == size) return NULL;
-  return HR_ERROR(OUT_OF_RANGE, "cannot read %zu bytes at %llu of '%s': it ends after %zd of them", size, (unsigned long long)offset, f->path, got);
+  return HR_ERROR(OUT_OF_RANGE, "cannot read %zu bytes at %llu of '%s': it ends after %zd of them", size, (unsigned long long)offset,
+                  f->path, got);
 }
 
 uint64_t hr_file_size(const hr_file_t* f) { return f->size; }

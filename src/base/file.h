@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files: whole reads, positioned reads, buffered writes, atomic replacement, listing. Failures name the path and carry the code
  * that TensorFlow gives for the errno (ENOENT NOT_FOUND, EACCES PERMISSION_DENIED, ENOSPC RESOURCE_EXHAUSTED...). */
 #ifndef HR_BASE_FILE_H

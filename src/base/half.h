@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* IEEE half and bfloat16 to and from float, rounding to nearest even. Bit patterns are uint16_t wrapped in a struct, so that
  * arithmetic on them by accident does not compile. */
 #ifndef HR_BASE_HALF_H

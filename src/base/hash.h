@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* 64-bit hash for tables (not stable across versions) and checksums that formats fix. */
 #ifndef HR_BASE_HASH_H
 #define HR_BASE_HASH_H

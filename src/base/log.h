@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Levelled log with one sink: standard error unless the embedder sets another (TF_RegisterLogListener, include/headrace/log.h). */
 #ifndef HR_BASE_LOG_H
 #define HR_BASE_LOG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hash map from a string view or a pointer to a pointer or an integer: open addressing, linear probing. The map borrows its keys;
  * whoever owns the key's bytes keeps them alive. Not thread-safe. */
 #ifndef HR_BASE_MAP_H

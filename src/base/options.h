@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Environment options, read once. The list, with defaults and meanings, is options.def. */
 #ifndef HR_BASE_OPTIONS_H
 #define HR_BASE_OPTIONS_H

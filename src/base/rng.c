@@ -44,5 +44,6 @@ void hr_rng_skip(hr_rng_t* rng, uint64_t calls) {
 uint64_t hr_rng_system_seed(void) {
   uint64_t seed;
   if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed;
-  return hr_hash_mix((uint64_t)hr_clock_now_ns(), (uint64_t)hr_clock_wall_ns() ^ (uint64_t)(uintptr_t)&seed); /* early boot: no entropy yet */
+  return hr_hash_mix((uint64_t)hr_clock_now_ns(),
+                     (uint64_t)hr_clock_wall_ns() ^ (uint64_t)(uintptr_t)&seed); /* early boot: no entropy yet */
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Philox 4x32-10, TensorFlow's counter-based random stream (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3"). */
 #ifndef HR_BASE_RNG_H
 #define HR_BASE_RNG_H

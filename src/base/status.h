@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A status: NULL is success, anything else an immutable, refcounted record of one failure.
  *
  * Success costs nothing: a status is one pointer and OK is zero. A failure carries TensorFlow's code, a message that says

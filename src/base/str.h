@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* String views, and a builder that grows. A view borrows its bytes and need not be NUL-terminated. */
 #ifndef HR_BASE_STR_H
 #define HR_BASE_STR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mutex, condition and once. Thin over pthreads; waits take an absolute monotonic deadline. */
 #ifndef HR_BASE_SYNC_H
 #define HR_BASE_SYNC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads: start, join, name. */
 #ifndef HR_BASE_THREAD_H
 #define HR_BASE_THREAD_H

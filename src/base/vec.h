@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A typed growable array: HR_VEC(int) v = {0}; HR_TRY(hr_vec_push(&v, 3)); ... hr_vec_deinit(&v); */
 #ifndef HR_BASE_VEC_H
 #define HR_BASE_VEC_H

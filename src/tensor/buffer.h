@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Refcounted bytes. Own buffers come from a recycling pool: size classes, per-thread free lists for small blocks, one bounded
  * shared list for large ones. So a steady-state step makes no call to malloc, a value may outlive its step at no cost (fetches,
  * variables, queues), and memory just freed is the memory next used (warm in cache). This stands in place of a planned arena. */
@@ -34,7 +35,8 @@ static inline hr_buffer_t* hr_buffer_retain(hr_buffer_t* b) {
 static inline void hr_buffer_release(hr_buffer_t* b) {
   if (!b) return;
   /* alone: nobody else can gain a reference, so the locked instruction is saved; acquire pairs with others' release below */
-  if (atomic_load_explicit(&b->refs, memory_order_acquire) == 1 || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1) hr_buffer_destroy(b);
+  if (atomic_load_explicit(&b->refs, memory_order_acquire) == 1 || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1)
+    hr_buffer_destroy(b);
 }
 static inline bool hr_buffer_is_alone(const hr_buffer_t* b) { /* may be written in place by the one who holds it */
   return b && !b->read_only && atomic_load_explicit((atomic_int*)&b->refs, memory_order_acquire) == 1;

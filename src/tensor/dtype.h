@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Element types: numbers, sizes, names, classes, and sets of them as bit masks. THE list is dtype.def. */
 #ifndef HR_TENSOR_DTYPE_H
 #define HR_TENSOR_DTYPE_H

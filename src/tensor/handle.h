@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The element of a resource (or variant) tensor: a refcounted description of a named object in a container, with what is known
  * of the values it holds and, once looked up, the object itself. */
 #ifndef HR_TENSOR_HANDLE_H

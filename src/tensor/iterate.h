@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strided and broadcast iteration: the one place that collapses axes and walks operands, shared by element-wise, transpose, slice,
  * pad, reduce and broadcast kernels. */
 #ifndef HR_TENSOR_ITERATE_H
@@ -15,7 +16,8 @@ typedef struct {
   int64_t strides[HR_ITERATE_OPERANDS][HR_MAX_RANK];
 } hr_iterate_t;
 
-/* From an output shape and operands that broadcast to it (operand shapes must; checked before by hr_shape_broadcast). Operand 0 is usually the output itself. */
+/* From an output shape and operands that broadcast to it (operand shapes must; checked before by hr_shape_broadcast). Operand 0 is usually
+ * the output itself. */
 void hr_iterate_broadcast(hr_iterate_t* it, const hr_shape_t* out, int operands, const hr_shape_t* const* shapes);
 /* From explicit strides (elements) over dims. */
 void hr_iterate_strided(hr_iterate_t* it, int rank, const int64_t* dims, int operands, const int64_t* const* strides);

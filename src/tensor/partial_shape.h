@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A shape of which rank or dims may be unknown. Immutable; made in an arena and shared by pointer (outputs like inputs share). */
 #ifndef HR_TENSOR_PARTIAL_SHAPE_H
 #define HR_TENSOR_PARTIAL_SHAPE_H
@@ -12,7 +13,8 @@ typedef struct {
 extern const hr_pshape_t hr_pshape_unknown; /* unknown rank */
 extern const hr_pshape_t hr_pshape_scalar;
 
-/* rank -1: unknown. dims may hold -1. Rank up to 254 here (graphs may state any shape). INVALID_ARGUMENT for dims < -1, overflow of known dims. */
+/* rank -1: unknown. dims may hold -1. Rank up to 254 here (graphs may state any shape). INVALID_ARGUMENT for dims < -1, overflow of known
+ * dims. */
 HR_MUST_USE hr_status_t hr_pshape_make(hr_arena_t* arena, int64_t rank, const int64_t* dims, const hr_pshape_t** out);
 HR_MUST_USE hr_status_t hr_pshape_from_shape(hr_arena_t* arena, const hr_shape_t* s, const hr_pshape_t** out);
 bool hr_pshape_is_known(const hr_pshape_t* s);                               /* rank and all dims */

@@ -17,7 +17,8 @@ static hr_status_t dims_check(int64_t rank, const int64_t* dims) {
   for (int64_t i = 0; i < rank; ++i) {
     if (dims[i] < 0) return HR_ERROR(INVALID_ARGUMENT, "dimension %" PRId64 " of the shape is %" PRId64 ", must be >= 0", i, dims[i]);
     if (!hr_i64_mul(count, dims[i] ? dims[i] : 1, &count))
-      return HR_ERROR(INVALID_ARGUMENT, "the shape has too many elements: its first %" PRId64 " dimensions up to %" PRId64 " overflow int64", i + 1, dims[i]);
+      return HR_ERROR(INVALID_ARGUMENT,
+                      "the shape has too many elements: its first %" PRId64 " dimensions up to %" PRId64 " overflow int64", i + 1, dims[i]);
   }
   return NULL;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A fully known shape, by value. Made only through checked builders, so every hr_shape_t has non-negative dims and an element
  * count that fits int64. */
 #ifndef HR_TENSOR_SHAPE_H

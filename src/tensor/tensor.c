@@ -85,7 +85,8 @@ hr_status_t hr_tensor_rows(const hr_tensor_t* t, int64_t begin, int64_t end, hr_
   char text[HR_SHAPE_TEXT];
   if (t->shape.rank < 1) return HR_ERROR(INVALID_ARGUMENT, "a scalar has no rows to take");
   if (begin < 0 || end < begin || end > t->shape.dims[0])
-    return HR_ERROR(INVALID_ARGUMENT, "rows [%" PRId64 ", %" PRId64 ") are not within a tensor of shape %s", begin, end, hr_shape_format(&t->shape, text));
+    return HR_ERROR(INVALID_ARGUMENT, "rows [%" PRId64 ", %" PRId64 ") are not within a tensor of shape %s", begin, end,
+                    hr_shape_format(&t->shape, text));
   int64_t row = hr_shape_count_range(&t->shape, 1, t->shape.rank);
   hr_tensor_share(t, out);
   out->data = (char*)t->data + (size_t)(begin * row) * hr_dtype_size(t->dtype);
@@ -123,8 +124,8 @@ hr_status_t hr_tensor_copy_elements(hr_tensor_t* dst, int64_t at, const hr_tenso
     return HR_ERROR(INVALID_ARGUMENT, "cannot copy elements of type %s into a tensor of type %s", hr_dtype_name((int)src->dtype),
                     hr_dtype_name((int)dst->dtype));
   if (count < 0 || at < 0 || from < 0 || count > dst->count - at || count > src->count - from)
-    return HR_ERROR(INVALID_ARGUMENT, "cannot copy %" PRId64 " elements from %" PRId64 " of %" PRId64 " to %" PRId64 " of %" PRId64, count, from,
-                    src->count, at, dst->count);
+    return HR_ERROR(INVALID_ARGUMENT, "cannot copy %" PRId64 " elements from %" PRId64 " of %" PRId64 " to %" PRId64 " of %" PRId64, count,
+                    from, src->count, at, dst->count);
   if (!count) return NULL;
   size_t size = hr_dtype_size(src->dtype);
   void* to = (char*)dst->data + (size_t)at * size;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tensor by value: element type, shape, and a counted share of a buffer. Copying the struct does not count; hr_tensor_share does.
  * The zeroed struct is "no tensor" (dtype INVALID), which every release accepts. */
 #ifndef HR_TENSOR_TENSOR_H
@@ -18,7 +19,8 @@ typedef struct {
 /* Uninitialised elements (empty strings, NULL handles). RESOURCE_EXHAUSTED names the shape. */
 HR_MUST_USE hr_status_t hr_tensor_create(hr_dtype_t dtype, const hr_shape_t* shape, hr_tensor_t* out);
 HR_MUST_USE hr_status_t hr_tensor_create_zero(hr_dtype_t dtype, const hr_shape_t* shape, hr_tensor_t* out);
-/* Foreign memory of `bytes` bytes, enough for the shape (else INVALID_ARGUMENT); free_fn is called at the last release. On failure the caller still owns it. */
+/* Foreign memory of `bytes` bytes, enough for the shape (else INVALID_ARGUMENT); free_fn is called at the last release. On failure the
+ * caller still owns it. */
 HR_MUST_USE hr_status_t hr_tensor_borrow(hr_dtype_t dtype, const hr_shape_t* shape, void* data, size_t bytes, bool read_only,
                                          hr_buffer_free_fn free_fn, void* free_arg, hr_tensor_t* out);
 /* A deep copy with own elements. */
@@ -35,7 +37,8 @@ static inline void hr_tensor_share(const hr_tensor_t* t, hr_tensor_t* out) { /* 
   out->dtype = t->dtype;
   hr_shape_copy(&out->shape, &t->shape);
 }
-static inline void hr_tensor_move(hr_tensor_t* t, hr_tensor_t* out) { /* t keeps reading rights until its memory changes, but no reference */
+static inline void hr_tensor_move(hr_tensor_t* t,
+                                  hr_tensor_t* out) { /* t keeps reading rights until its memory changes, but no reference */
   out->buffer = t->buffer;
   out->data = t->data;
   out->count = t->count;
@@ -62,7 +65,8 @@ HR_MUST_USE hr_status_t hr_tensor_scalar_str(const hr_tensor_t* t, const char* w
 HR_MUST_USE hr_status_t hr_tensor_to_shape(const hr_tensor_t* t, hr_shape_t* out);
 HR_MUST_USE hr_status_t hr_tensor_from_f32(float value, hr_tensor_t* out); /* a scalar; likewise below */
 HR_MUST_USE hr_status_t hr_tensor_from_i32(int32_t value, hr_tensor_t* out);
-HR_MUST_USE hr_status_t hr_tensor_from_i64_vec(hr_dtype_t dtype, const int64_t* values, int64_t count, hr_tensor_t* out); /* dtype int32 or int64 */
+HR_MUST_USE hr_status_t hr_tensor_from_i64_vec(hr_dtype_t dtype, const int64_t* values, int64_t count,
+                                               hr_tensor_t* out); /* dtype int32 or int64 */
 HR_MUST_USE hr_status_t hr_tensor_from_str(hr_str_t text, hr_tensor_t* out);
 /* First few elements for people: "float[2,2] 1 2 3 4". */
 void hr_tensor_print(const hr_tensor_t* t, int most, hr_strbuf_t* out);

@@ -10,7 +10,8 @@ static hr_status_t i64_of_unsigned(uint64_t value, int64_t* out) {
 }
 
 hr_status_t hr_tensor_i64_at(const hr_tensor_t* t, int64_t index, int64_t* out) {
-  if (index < 0 || index >= t->count) return HR_ERROR(INVALID_ARGUMENT, "element %" PRId64 " of a tensor that has %" PRId64, index, t->count);
+  if (index < 0 || index >= t->count)
+    return HR_ERROR(INVALID_ARGUMENT, "element %" PRId64 " of a tensor that has %" PRId64, index, t->count);
   switch (t->dtype) {
     case HR_I8: *out = ((const int8_t*)t->data)[index]; return NULL;
     case HR_I16: *out = ((const int16_t*)t->data)[index]; return NULL;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The element of a string tensor, with the layout of TF_TString: 24 bytes; the low two bits of the first byte say which form.
  *   small   [length << 2 | 0][up to 22 bytes][NUL]
  *   large   size << 2 | 1 (8 bytes), capacity (8), owned pointer (8; from malloc, since clients' inline helpers free it)

@@ -7,7 +7,7 @@
 enum { KEYS = 500 };
 static char names[KEYS][16];
 static hr_str_t name_of(int i) {
-  snprintf(names[i], sizeof names[i], i ? "key%d" : "", i);
+  if (i) snprintf(names[i], sizeof names[i], "key%d", i); /* key 0 is the empty text */
   return hr_str(names[i]);
 }
 

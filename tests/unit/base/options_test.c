@@ -29,7 +29,9 @@ static void in_child(const char* name, const char* value, bool (*body)(void), in
 
 static bool threads_are_3(void) { return hr_options()->threads == 3 && !*logged; }
 static bool threads_are_default(void) { return hr_options()->threads == 0 && strstr(logged, "HEADRACE_NUM_THREADS"); }
-static bool dnn_is_none(void) { return strcmp(hr_options()->dnn, "none") == 0 && setenv("HEADRACE_DNN", "x", 1) == 0 && strcmp(hr_options()->dnn, "none") == 0; }
+static bool dnn_is_none(void) {
+  return strcmp(hr_options()->dnn, "none") == 0 && setenv("HEADRACE_DNN", "x", 1) == 0 && strcmp(hr_options()->dnn, "none") == 0;
+}
 static bool dnn_is_refused(void) { return !*hr_options()->dnn && strstr(logged, "HEADRACE_DNN"); }
 static bool level_is_debug(void) {
   hr_log(HR_LOG_DEBUG, "x=%d", 5);

@@ -45,7 +45,8 @@ HR_TEST(integers) {
     {" 1", false, 0}, {"1x", false, 0}, {"0x10", false, 0}, {"--1", false, 0}, {"00012", true, 12}, {"99999999999999999999999", false, 0}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     int64_t v = 0;
-    if (hr_str_parse_i64(hr_str(rows[i].text), &v) != rows[i].good || v != rows[i].value) hr_test_fail(__FILE__, __LINE__, "'%s' gave %lld", rows[i].text, (long long)v);
+    if (hr_str_parse_i64(hr_str(rows[i].text), &v) != rows[i].good || v != rows[i].value)
+      hr_test_fail(__FILE__, __LINE__, "'%s' gave %lld", rows[i].text, (long long)v);
   }
   int64_t v;
   HR_CHECK(hr_str_parse_i64((hr_str_t){"123456", 3}, &v) && v == 123);

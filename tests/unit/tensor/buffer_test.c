@@ -8,7 +8,8 @@
 #include "test.h"
 
 HR_TEST(any_size_is_aligned_and_writable) {
-  static const size_t sizes[] = {0, 1, 63, 64, 65, 511, 512, 513, 640, 641, 1023, 1024, 1025, 4096, 65537, 262143, 262144, 262145, 400000, 1048577};
+  static const size_t sizes[] = {0,    1,    63,   64,   65,    511,    512,    513,    640,    641,
+                                 1023, 1024, 1025, 4096, 65537, 262143, 262144, 262145, 400000, 1048577};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
     hr_buffer_t* b = hr_buffer_create(sizes[i], HR_F32);
     HR_REQUIRE(b);

@@ -23,7 +23,8 @@ HR_TEST(forms_of_names) {
 }
 
 HR_TEST(sizes_and_classes) {
-  HR_CHECK(hr_dtype_size(HR_STRING) == 24 && hr_dtype_size(HR_RESOURCE) == 8 && hr_dtype_size(HR_C128) == 16 && hr_dtype_size(HR_BOOL) == 1);
+  HR_CHECK(hr_dtype_size(HR_STRING) == 24 && hr_dtype_size(HR_RESOURCE) == 8 && hr_dtype_size(HR_C128) == 16 &&
+           hr_dtype_size(HR_BOOL) == 1);
   HR_CHECK(!hr_dtype_is_plain(HR_STRING) && !hr_dtype_is_plain(HR_VARIANT) && hr_dtype_is_plain(HR_BF16));
   HR_CHECK(hr_dtype_in(HR_F16, HR_M_REAL_FLOAT) && !hr_dtype_in(HR_I32, HR_M_REAL_FLOAT) && !hr_dtype_in((hr_dtype_t)0, HR_M_ALL));
 }

@@ -43,7 +43,8 @@ HR_TEST(merging_and_accepting) {
   HR_REQUIRE_OK(hr_pshape_make(&a, 2, DIMS(2, 4), &y));
   HR_CHECK_CODE(hr_pshape_merge(&a, x, y, &m), HR_INVALID_ARGUMENT, "[2,4]");
   hr_shape_t s = hr_shape_matrix(7, 3), t = hr_shape_matrix(7, 4);
-  HR_CHECK(hr_pshape_accepts(x, &s) && !hr_pshape_accepts(x, &t) && hr_pshape_accepts(&hr_pshape_unknown, &t) && !hr_pshape_accepts(&hr_pshape_scalar, &s));
+  HR_CHECK(hr_pshape_accepts(x, &s) && !hr_pshape_accepts(x, &t) && hr_pshape_accepts(&hr_pshape_unknown, &t) &&
+           !hr_pshape_accepts(&hr_pshape_scalar, &s));
   hr_arena_deinit(&a);
 }
 

@@ -47,14 +47,19 @@ HR_TEST(axes) {
 }
 
 HR_TEST(broadcast) {
-  static const struct { int ra, rb, rank; int64_t a[3], b[3], out[3]; } rows[] = {
-    {0, 0, 0, {0}, {0}, {0}}, {2, 1, 2, {2, 3}, {3}, {2, 3}}, {1, 3, 3, {3}, {4, 2, 1}, {4, 2, 3}}, {2, 2, 2, {1, 0}, {5, 1}, {5, 0}}, {0, 2, 2, {0}, {2, 0}, {2, 0}}};
+  static const struct { int ra, rb, rank; int64_t a[3], b[3], out[3];
+  } rows[] = {{0, 0, 0, {0}, {0}, {0}},
+              {2, 1, 2, {2, 3}, {3}, {2, 3}},
+              {1, 3, 3, {3}, {4, 2, 1}, {4, 2, 3}},
+              {2, 2, 2, {1, 0}, {5, 1}, {5, 0}},
+              {0, 2, 2, {0}, {2, 0}, {2, 0}}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     hr_shape_t a = make(rows[i].ra, rows[i].a), b = make(rows[i].rb, rows[i].b), want = make(rows[i].rank, rows[i].out);
     HR_CHECK_OK(hr_shape_broadcast(&a, &b, &a)); /* in place */
     HR_CHECK(hr_shape_equal(&a, &want));
   }
-  hr_shape_t a = hr_shape_matrix(2, 3), b = hr_shape_vector(2), c = hr_shape_matrix(INT64_C(1) << 40, 1), d = hr_shape_vector(INT64_C(1) << 40);
+  hr_shape_t a = hr_shape_matrix(2, 3), b = hr_shape_vector(2), c = hr_shape_matrix(INT64_C(1) << 40, 1),
+             d = hr_shape_vector(INT64_C(1) << 40);
   HR_CHECK_CODE(hr_shape_broadcast(&a, &b, &a), HR_INVALID_ARGUMENT, "[2,3] vs. [2]");
   HR_CHECK_CODE(hr_shape_broadcast(&c, &d, &a), HR_INVALID_ARGUMENT, "too many");
 }

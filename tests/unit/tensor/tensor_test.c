@@ -115,7 +115,8 @@ HR_TEST(text_of_every_type) {
     hr_strbuf_init(&b);
     HR_REQUIRE_OK(hr_tensor_create_zero((hr_dtype_t)type, &s, &t));
     hr_tensor_print(&t, 1, &b);
-    HR_CHECK(b.data && hr_str_has_prefix(hr_strbuf_view(&b), hr_str(hr_dtype_name(type))) && hr_str_has_suffix(hr_strbuf_view(&b), HR_STR(" ...")));
+    HR_CHECK(b.data && hr_str_has_prefix(hr_strbuf_view(&b), hr_str(hr_dtype_name(type))) &&
+             hr_str_has_suffix(hr_strbuf_view(&b), HR_STR(" ...")));
     hr_strbuf_deinit(&b);
     hr_tensor_release(&t);
   }
