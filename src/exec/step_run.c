@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step: the straight loop over a plan's sites, in the caller's thread. Two loops, one with an observer and one without, so that nobody
+ * pays for watching. `run_sites` is the one place that decides who runs the next site. */
+#include "base/clock.h"
+#include "exec/plan_state.h"
+
+hr_status_t hr_step_failure(hr_step_t* step, const hr_site_t* site, hr_status_t take_status) {
+  if (hr_status_code(take_status) == HR_CANCELLED && hr_cancel_is_set(step->cancel)) {
+    hr_status_release(take_status);
+    return hr_cancel_why(step->cancel);
+  }
+  return hr_status_note(take_status, "node '%s' (%s): ", site->node_name, site->op_name);
+}
+
+static inline void drop_values(const hr_plan_site_t* s, hr_slot_t* slots) {
+  for (const int32_t *d = s->drops, *end = d + s->drop_count; d < end; ++d) hr_tensor_release(&slots[*d].value);
+}
+
+static hr_status_t run_stretch(const hr_plan_site_t* s, const hr_plan_site_t* end, hr_kernel_ctx_t* k) {
+  for (; s < end; ++s) {
+    k->site = &s->site;
+    hr_status_t status = s->site.compute(k);
+    if (__builtin_expect(status != NULL, 0)) return hr_step_failure(k->step, &s->site, status);
+    drop_values(s, k->slots);
+  }
+  return NULL;
+}
+
+static hr_status_t run_stretch_watched(const hr_plan_site_t* s, const hr_plan_site_t* end, hr_kernel_ctx_t* k) {
+  hr_observer_t* observer = k->step->observer;
+  for (; s < end; ++s) {
+    k->site = &s->site;
+    int64_t start = hr_clock_now_ns();
+    hr_status_t status = s->site.compute(k);
+    observer->node_done(observer, &s->site, k->slots, start, hr_clock_now_ns(), status);
+    if (status) return hr_step_failure(k->step, &s->site, status);
+    drop_values(s, k->slots);
+  }
+  return NULL;
+}
+
+static hr_status_t run_sites(const hr_plan_t* p, hr_kernel_ctx_t* k) {
+  const hr_plan_site_t* s = p->sites;
+  for (int64_t i = 0; i < p->segment_count; ++i) {
+    const hr_plan_site_t* end = p->sites + p->segments[i];
+    if (hr_cancel_is_set(k->step->cancel)) return hr_cancel_why(k->step->cancel);
+    hr_status_t status = k->step->observer ? run_stretch_watched(s, end, k) : run_stretch(s, end, k);
+    if (status) return status;
+    s = end;
+  }
+  return NULL;
+}
+
+static void borrow_value(const hr_tensor_t* t, hr_tensor_t* out) { /* without a reference */
+  out->buffer = t->buffer;
+  out->data = t->data;
+  out->count = t->count;
+  out->dtype = t->dtype;
+  hr_shape_copy(&out->shape, &t->shape);
+}
+
+hr_status_t hr_step_fetch(const hr_plan_binding_t* b, hr_slot_t* slots, hr_tensor_t* out_fetches) {
+  hr_status_t status = NULL;
+  int32_t done = 0;
+  for (; done < b->fetch_count && !status; ++done) {
+    const struct hr_plan_fetch* f = &b->fetches[done];
+    hr_tensor_t* value = &slots[f->slot].value;
+    hr_tensor_t* out = &out_fetches[f->out];
+    out->buffer = NULL;
+    if (f->move && hr_buffer_is_alone(value->buffer)) {
+      hr_tensor_move(value, out);
+    } else if (!value->buffer) {
+      status = HR_ERROR(INTERNAL, "fetch %d has no value: its kernel set none", f->out);
+    } else {
+      status = hr_tensor_clone(value, out);
+      if (f->move) hr_tensor_release(value);
+    }
+  }
+  for (int32_t i = 0; status && i < done; ++i) hr_tensor_release(&out_fetches[b->fetches[i].out]);
+  return status;
+}
+
+hr_status_t hr_plan_run_bound(hr_plan_t* p, const hr_plan_binding_t* b, hr_step_t* step, const hr_tensor_t* feeds, hr_tensor_t* out_fetches) {
+  hr_frame_t* frame = hr_plan_lease_frame(p);
+  if (!frame) return hr_status_out_of_memory();
+  hr_slot_t* slots = frame->slots;
+  for (int32_t i = 0; i < p->feed_count; ++i) borrow_value(&feeds[b->feed_from[i]], &slots[i].value);
+  hr_kernel_ctx_t k = {.slots = slots, .step = step, .threads = step->threads, .spare = &slots[p->spare]};
+  hr_status_t status = run_sites(p, &k);
+  if (!status) status = hr_step_fetch(b, slots, out_fetches);
+  if (status) hr_frame_sweep(p, frame);
+  hr_plan_return_frame(p, frame);
+  return status;
+}
+
+hr_status_t hr_plan_run(hr_plan_t* p, hr_step_t* step, const hr_tensor_t* feeds, hr_tensor_t* out_fetches) {
+  return hr_plan_run_bound(p, &p->own, step, feeds, out_fetches);
+}

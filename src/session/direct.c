@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The local session's life: create, close, destroy. */
+#include "base/alloc.h"
+#include "session/session_state.h"
+
+hr_session_t* hr_session_retain(hr_session_t* s) {
+  atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+  return s;
+}
+
+void hr_session_release(hr_session_t* s) {
+  if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
+  hr_plan_cache_deinit(&s->cache); /* empty unless creation failed half way */
+  hr_state_table_destroy(s->states);
+  hr_resources_release(s->resources);
+  hr_cancel_deinit(&s->cancel);
+  hr_cond_deinit(&s->left);
+  hr_mutex_deinit(&s->mu);
+  hr_graph_release(s->graph);
+  hr_free(s);
+}
+
+static hr_status_t check_target(hr_str_t target) {
+  if (target.size == 0 || hr_str_is(target, "local")) return NULL;
+  if (hr_str_has_prefix(target, HR_STR("grpc://")))
+    return HR_ERROR(UNIMPLEMENTED, "session target '%.*s': remote sessions are not there yet; use \"\"", HR_STR_ARG(target));
+  return HR_ERROR(NOT_FOUND, "no session factory accepts the target '%.*s'; use \"\" for a local session", HR_STR_ARG(target));
+}
+
+hr_status_t hr_session_create(hr_graph_t* graph, const hr_session_options_t* options, hr_session_t** out) {
+  hr_session_options_t defaults;
+  hr_session_options_init(&defaults);
+  if (!options) options = &defaults;
+  HR_TRY(check_target(options->target));
+  hr_session_t* s = hr_alloc_aligned(sizeof *s, 64);
+  if (!s) return hr_status_out_of_memory();
+  memset(s, 0, sizeof *s);
+  atomic_init(&s->refs, 1);
+  hr_mutex_init(&s->mu);
+  hr_cond_init(&s->left);
+  hr_cancel_init(&s->cancel);
+  hr_plan_cache_init(&s->cache);
+  s->options = *options;
+  s->options.target = (hr_str_t){"", 0};
+  s->resources = options->resources ? hr_resources_retain(options->resources) : hr_resources_create();
+  s->options.resources = NULL;
+  hr_status_t status = s->resources ? hr_state_table_create(&s->states) : hr_status_out_of_memory();
+  if (status) {
+    hr_session_release(s);
+    return status;
+  }
+  if (graph) s->graph = hr_graph_retain(graph);
+  *out = s;
+  return NULL;
+}
+
+hr_graph_t* hr_session_graph(hr_session_t* s) { return s->graph; }
+hr_resources_t* hr_session_resources(hr_session_t* s) { return s->resources; }
+
+/* --- the gate ------------------------------------------------------------------------------------------------------------------------ */
+
+hr_status_t hr_session_enter(hr_session_t* s) {
+  if ((atomic_fetch_add_explicit(&s->gate, 2, memory_order_acquire) & 1) == 0) return NULL;
+  hr_session_leave(s);
+  return HR_ERROR(CANCELLED, "the session has been closed");
+}
+
+void hr_session_leave(hr_session_t* s) {
+  if (atomic_fetch_sub_explicit(&s->gate, 2, memory_order_acq_rel) != 3) return;
+  hr_mutex_lock(&s->mu); /* closed, and the last one out */
+  s->drained = true;
+  hr_cond_wake_all(&s->left);
+  hr_mutex_unlock(&s->mu);
+}
+
+static void wait_until_drained(hr_session_t* s) {
+  hr_mutex_lock(&s->mu);
+  while (!s->drained) hr_cond_wait(&s->left, &s->mu);
+  hr_mutex_unlock(&s->mu);
+}
+
+hr_status_t hr_session_close(hr_session_t* s) {
+  int_fast64_t before = atomic_fetch_or_explicit(&s->gate, 1, memory_order_acq_rel);
+  if (before & 1) return NULL;
+  hr_cancel_start(&s->cancel, HR_ERROR(CANCELLED, "the session was closed"));
+  if (before != 0) wait_until_drained(s);
+  hr_plan_cache_deinit(&s->cache);
+  hr_plan_cache_init(&s->cache);
+  hr_state_table_destroy(s->states);
+  s->states = NULL;
+  hr_resources_release(s->resources);
+  s->resources = NULL;
+  return NULL;
+}
+
+void hr_session_destroy(hr_session_t* s) {
+  if (!s) return;
+  hr_status_release(hr_session_close(s));
+  hr_session_release(s);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* THE pass order. A pass must leave a program that computes the same values and keeps every side effect; a failing pass fails the run
+ * (out of memory, a bug), it does not fall back in silence. */
+#include "session/pipeline.h"
+
+static const hr_pass_t passes[] = {
+  {0},
+};
+
+const hr_pass_t* hr_pipeline_passes(int* out_count) {
+  *out_count = (int)(sizeof passes / sizeof *passes) - 1;
+  return passes;
+}
+
+static hr_status_t run_passes(hr_program_t* p, const hr_session_options_t* o) {
+  for (const hr_pass_t* pass = passes; pass->name; ++pass) {
+    if (!pass->is_on(o)) continue;
+    hr_status_t status = pass->run(p, o);
+    if (status) return hr_status_note(status, "pass %s: ", pass->name);
+  }
+  return hr_program_finish(p);
+}
+
+hr_status_t hr_pipeline_run(hr_graph_t* source, const hr_prune_request_t* request, const hr_session_options_t* options, hr_program_t* out) {
+  hr_program_t p = {0};
+  hr_mutex_lock(&source->mu);
+  hr_status_t status = hr_program_create(source, request, &p);
+  hr_mutex_unlock(&source->mu);
+  if (status) return status;
+  if ((status = run_passes(&p, options))) hr_program_deinit(&p);
+  else *out = p;
+  return status;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program: what one signature runs, as a working copy of the graph that passes edit, together with what is asked of it.
+ *
+ * Each node has a rank: the id of the source node it stands for. Nodes run in the order of their ranks where edges allow, which is the
+ * order in which the client made them; a node that a pass adds takes the rank of the one it replaces. */
+#ifndef HR_SESSION_PROGRAM_H
+#define HR_SESSION_PROGRAM_H
+#include "graph/copy.h"
+#include "session/session.h"
+
+typedef struct {
+  hr_graph_copy_t copy;          /* owned; copy.graph is what passes edit */
+  hr_graph_t* graph;             /* copy.graph */
+  hr_value_t* feeds;             /* output 0 of copy.feeds; memory of the copy's arena, like all below */
+  hr_value_t* fetches;           /* in the request's order */
+  hr_node_t** targets;
+  int32_t feed_count, fetch_count, target_count;
+  hr_node_t** live;              /* after hr_program_finish: what is needed, in rank order */
+  int64_t live_count;
+  HR_VEC(int32_t) ranks;         /* by id in the copy */
+} hr_program_t;
+
+/* Copies what `request` needs. The caller holds source->mu, and keeps the source alive as long as the program. */
+HR_MUST_USE hr_status_t hr_program_create(const hr_graph_t* source, const hr_prune_request_t* request, hr_program_t* out);
+void hr_program_deinit(hr_program_t* p);
+
+/* --- for passes --------------------------------------------------------------------------------------------------------------------- */
+/* Every consumer and fetch of `from` reads `to`. */
+HR_MUST_USE hr_status_t hr_program_replace(hr_program_t* p, hr_value_t from, hr_value_t to);
+/* A new node under a name made unique from desc->name, ranked like `like`. */
+HR_MUST_USE hr_status_t hr_program_add(hr_program_t* p, const hr_node_desc_t* desc, const hr_node_t* like, hr_node_t** out);
+HR_MUST_USE hr_status_t hr_program_add_const(hr_program_t* p, const hr_tensor_t* value, const hr_node_t* like, hr_node_t** out);
+bool hr_program_is_asked_for(const hr_program_t* p, const hr_node_t* node); /* a target, or one of its outputs is fetched */
+/* Nothing else may be done to such a node but run it, once, when asked: stateful, side effects, references, control flow, blocking. */
+bool hr_program_is_fixed(const hr_node_t* node);
+/* The nodes of the copy in topological order, for passes that walk; as of now; memory of the arena. */
+HR_MUST_USE hr_status_t hr_program_walk(hr_program_t* p, hr_node_t*** out_nodes, int64_t* out_count);
+
+/* Finds what is live. */
+HR_MUST_USE hr_status_t hr_program_finish(hr_program_t* p);
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a program on this process's CPU: one plan. */
+#include "base/alloc.h"
+#include "session/runner.h"
+
+typedef struct {
+  hr_runner_t base;
+  hr_plan_t* plan;
+} local_runner_t;
+
+static hr_status_t local_bind(hr_runner_t* r, const int32_t* feed_from, const int32_t* fetch_of, int32_t fetch_count, hr_plan_binding_t* out) {
+  return hr_plan_bind(((local_runner_t*)r)->plan, feed_from, fetch_of, fetch_count, out);
+}
+
+static hr_status_t local_run(hr_runner_t* r, const hr_plan_binding_t* binding, hr_step_t* step, const hr_tensor_t* feeds, hr_tensor_t* out_fetches) {
+  return hr_plan_run_bound(((local_runner_t*)r)->plan, binding, step, feeds, out_fetches);
+}
+
+static void local_destroy(hr_runner_t* r) {
+  local_runner_t* l = (local_runner_t*)r;
+  hr_plan_destroy(l->plan);
+  hr_program_deinit(&l->base.program);
+  hr_free(l);
+}
+
+static const hr_runner_table_t local_table = {local_bind, local_run, local_destroy};
+
+hr_status_t hr_runner_local_create(hr_program_t* take_program, hr_state_table_t* states, hr_resources_t* resources, hr_runner_t** out) {
+  local_runner_t* l = hr_alloc_zero(sizeof *l);
+  if (!l) {
+    hr_program_deinit(take_program);
+    return hr_status_out_of_memory();
+  }
+  l->base.table = &local_table;
+  l->base.program = *take_program;
+  *take_program = (hr_program_t){0};
+  const hr_program_t* p = &l->base.program;
+  hr_plan_desc_t d = {.nodes = p->live, .node_count = p->live_count, .feeds = p->feeds, .feed_count = p->feed_count, .fetches = p->fetches,
+                      .fetch_count = p->fetch_count, .states = states, .resources = resources};
+  hr_status_t status = hr_plan_create(&d, &l->plan);
+  if (status) local_destroy(&l->base);
+  else *out = &l->base;
+  return status;
+}
