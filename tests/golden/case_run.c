@@ -81,7 +81,7 @@ static int find_output(trial_t* t, const char* endpoint, TF_Output* out) {
   return 0;
 }
 
-/* The value of the Const `stem_k`; NULL if there is no such node. */
+/* The value of the Const named by the stem and k; NULL if there is no such node. */
 static TF_Tensor* take_const(trial_t* t, const char* stem, int k, TF_Output* out) {
   char name[64];
   TF_Tensor* value = NULL;
