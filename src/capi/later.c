@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions of the C API that are not there yet: each says so through its status. */
+#include "capi/handles.h"
+
+static void later_report(TF_Status* status, const char* what) { hr_capi_report(status, HR_ERROR(UNIMPLEMENTED, "%s is not there yet", what)); }
+
+TF_WhileParams TF_NewWhile(TF_Graph* g, TF_Output* inputs, int ninputs, TF_Status* status) {
+  (void)g;
+  (void)inputs;
+  (void)ninputs;
+  later_report(status, "TF_NewWhile");
+  return (TF_WhileParams){0};
+}
+void TF_FinishWhile(const TF_WhileParams* params, TF_Status* status, TF_Output* outputs) {
+  (void)params;
+  (void)outputs;
+  later_report(status, "TF_FinishWhile");
+}
+void TF_AbortWhile(const TF_WhileParams* params) { (void)params; }
+void TF_AddWhileInputHack(TF_Graph* graph, TF_Output new_src, TF_Operation* dst, TF_Status* status) {
+  (void)graph;
+  (void)new_src;
+  (void)dst;
+  later_report(status, "TF_AddWhileInputHack");
+}
+
+TF_Server* TF_NewServer(const void* proto, size_t proto_len, TF_Status* status) {
+  (void)proto;
+  (void)proto_len;
+  later_report(status, "TF_NewServer");
+  return NULL;
+}
+void TF_ServerStart(TF_Server* server, TF_Status* status) {
+  (void)server;
+  later_report(status, "TF_ServerStart");
+}
+void TF_ServerStop(TF_Server* server, TF_Status* status) {
+  (void)server;
+  later_report(status, "TF_ServerStop");
+}
+void TF_ServerJoin(TF_Server* server, TF_Status* status) {
+  (void)server;
+  later_report(status, "TF_ServerJoin");
+}
+const char* TF_ServerTarget(TF_Server* server) {
+  (void)server;
+  return "";
+}
+void TF_DeleteServer(TF_Server* server) { (void)server; }
+
+TF_ApiDefMap* TF_NewApiDefMap(TF_Buffer* op_list_buffer, TF_Status* status) {
+  (void)op_list_buffer;
+  later_report(status, "TF_NewApiDefMap");
+  return NULL;
+}
+void TF_DeleteApiDefMap(TF_ApiDefMap* apimap) { (void)apimap; }
+void TF_ApiDefMapPut(TF_ApiDefMap* api_def_map, const char* text, size_t text_len, TF_Status* status) {
+  (void)api_def_map;
+  (void)text;
+  (void)text_len;
+  later_report(status, "TF_ApiDefMapPut");
+}
+TF_Buffer* TF_ApiDefMapGet(TF_ApiDefMap* api_def_map, const char* name, size_t name_len, TF_Status* status) {
+  (void)api_def_map;
+  (void)name;
+  (void)name_len;
+  later_report(status, "TF_ApiDefMapGet");
+  return NULL;
+}
+
+void TF_RegisterFilesystemPlugin(const char* plugin_filename, TF_Status* status) {
+  (void)plugin_filename;
+  later_report(status, "TF_RegisterFilesystemPlugin");
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions: options, life, shared containers. Running is run.c. */
+#include "capi/session.h"
+
+#include "headrace/session.h"
+
+TF_SessionOptions* TF_NewSessionOptions(void) {
+  TF_SessionOptions* o = hr_alloc_zero(sizeof *o);
+  if (o) hr_session_options_init(&o->options);
+  return o;
+}
+
+void TF_DeleteSessionOptions(TF_SessionOptions* options) {
+  if (!options) return;
+  if (options->options.resources) hr_resources_release(options->options.resources);
+  hr_free(options->target);
+  hr_free(options);
+}
+
+void TF_SetTarget(TF_SessionOptions* options, const char* target) {
+  if (!options) return;
+  hr_free(options->target);
+  options->target = hr_alloc_copy(target ? target : "", hr_capi_str(target).size);
+  options->no_memory = !options->target;
+}
+
+void TF_SetConfig(TF_SessionOptions* options, const void* proto, size_t proto_len, TF_Status* status) {
+  hr_session_options_t fresh;
+  if (!options) {
+    hr_capi_report(status, hr_capi_null("the options"));
+    return;
+  }
+  hr_session_options_init(&fresh);
+  hr_status_t outcome = hr_session_options_decode(&fresh, proto, proto ? proto_len : 0);
+  if (!outcome) {
+    fresh.resources = options->options.resources;
+    options->options = fresh;
+  }
+  hr_capi_report(status, outcome);
+}
+
+void HR_ShareContainers(TF_SessionOptions* options, TF_Session* session) {
+  if (!options) return;
+  hr_resources_t* shared = session ? hr_resources_retain(hr_session_resources(session->session)) : NULL;
+  if (options->options.resources) hr_resources_release(options->options.resources);
+  options->options.resources = shared;
+}
+
+void HR_ClearContainer(TF_Session* session, const char* container) {
+  if (session) hr_resources_clear(hr_session_resources(session->session), hr_capi_str(container));
+}
+
+/* --- life ------------------------------------------------------------------------------------------------------------------------- */
+static struct {
+  hr_mutex_t mu;
+  TF_Session* first; /* for TF_Reset */
+} session_list = {HR_MUTEX_INIT, NULL};
+
+static void session_enlist(TF_Session* s) {
+  hr_mutex_lock(&session_list.mu);
+  s->next = session_list.first;
+  if (s->next) s->next->previous = s;
+  session_list.first = s;
+  hr_mutex_unlock(&session_list.mu);
+}
+
+static void session_delist(TF_Session* s) {
+  hr_mutex_lock(&session_list.mu);
+  if (s->previous) s->previous->next = s->next;
+  else session_list.first = s->next;
+  if (s->next) s->next->previous = s->previous;
+  hr_mutex_unlock(&session_list.mu);
+}
+
+static hr_status_t session_effective_options(const TF_SessionOptions* given, hr_session_options_t* out) {
+  hr_session_options_init(out);
+  if (given) *out = given->options;
+  if (given && given->no_memory) return hr_status_out_of_memory();
+  out->target = given && given->target ? hr_str(given->target) : HR_STR("");
+  if (out->target.size)
+    return HR_ERROR(UNIMPLEMENTED, "sessions on the target '%s' are not there yet; pass \"\" for one in this process", given->target);
+  return NULL;
+}
+
+hr_status_t hr_capi_session_create(hr_graph_t* graph, const TF_SessionOptions* options, TF_Session** out) {
+  hr_session_options_t effective;
+  hr_graph_t* own = NULL;
+  TF_Session* s = NULL;
+  hr_status_t status = session_effective_options(options, &effective);
+  if (!status && !(s = hr_alloc_zero(sizeof *s))) status = hr_status_out_of_memory();
+  if (!status && !graph) status = hr_graph_create(&own);
+  if (!status) status = hr_session_create(graph ? graph : own, &effective, &s->session);
+  hr_graph_release(own); /* the session has a share */
+  if (status) {
+    hr_free(s);
+    return status;
+  }
+  session_enlist(s);
+  *out = s;
+  return NULL;
+}
+
+TF_Session* TF_NewSession(TF_Graph* graph, const TF_SessionOptions* opts, TF_Status* status) {
+  TF_Session* s = NULL;
+  hr_capi_report(status, hr_capi_session_create(hr_capi_graph(graph), opts, &s));
+  return s;
+}
+
+void TF_CloseSession(TF_Session* session, TF_Status* status) {
+  hr_capi_report(status, session ? hr_session_close(session->session) : hr_capi_null("the session"));
+}
+
+void TF_DeleteSession(TF_Session* session, TF_Status* status) {
+  if (session) {
+    session_delist(session);
+    hr_session_destroy(session->session);
+    hr_free(session);
+  }
+  hr_capi_report(status, NULL);
+}
+
+void TF_ExtendSession(TF_Session* session, TF_Status* status) { hr_capi_report(status, session ? NULL : hr_capi_null("the session")); }
+
+/* --- containers of all sessions ------------------------------------------------------------------------------------------------------ */
+static void session_clear_all(hr_str_t container, hr_resources_t* rs) { hr_resources_clear(rs, container); }
+
+void TF_Reset(const TF_SessionOptions* opt, const char** containers, int ncontainers, TF_Status* status) {
+  hr_session_options_t effective;
+  hr_status_t outcome = session_effective_options(opt, &effective);
+  if (!outcome) outcome = hr_capi_check_count(ncontainers, containers, "containers");
+  if (!outcome) {
+    hr_mutex_lock(&session_list.mu);
+    for (TF_Session* s = session_list.first; s; s = s->next) {
+      if (!ncontainers) session_clear_all(HR_STR(""), hr_session_resources(s->session));
+      for (int i = 0; i < ncontainers; ++i) session_clear_all(hr_capi_str(containers[i]), hr_session_resources(s->session));
+    }
+    hr_mutex_unlock(&session_list.mu);
+  }
+  hr_capi_report(status, outcome);
+}
