@@ -3,6 +3,12 @@
 #ifndef UNARY
 #define UNARY(...)
 #endif
+#ifndef UNARY_AS
+#define UNARY_AS(Name, sig, ...) UNARY(Name, __VA_ARGS__)
+#endif
+#ifndef PAIR
+#define PAIR(...)
+#endif
 #ifndef BINARY
 #define BINARY(...)
 #endif

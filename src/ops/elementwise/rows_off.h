@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes back the row macros; each .def ends with it. */
 #undef UNARY
+#undef UNARY_AS
+#undef PAIR
 #undef BINARY
 #undef BINARY_AS
 #undef COMPARE

@@ -61,6 +61,12 @@ GRAD(rsqrt, hr_emit2(g, "RsqrtGrad", hr_grad_output(g, 0), DY))
 GRAD(sqrt, hr_emit2(g, "SqrtGrad", hr_grad_output(g, 0), DY))
 GRAD(sigmoid, hr_emit2(g, "SigmoidGrad", hr_grad_output(g, 0), DY))
 GRAD(tanh, hr_emit2(g, "TanhGrad", hr_grad_output(g, 0), DY))
+GRAD(relu, hr_emit2(g, "ReluGrad", DY, hr_grad_output(g, 0)))
+GRAD(relu6, hr_emit2(g, "Relu6Grad", DY, hr_grad_output(g, 0)))
+GRAD(elu, hr_emit2(g, "EluGrad", DY, hr_grad_output(g, 0)))
+GRAD(selu, hr_emit2(g, "SeluGrad", DY, hr_grad_output(g, 0)))
+GRAD(softplus, hr_emit2(g, "SoftplusGrad", DY, hr_grad_input(g, 0)))
+GRAD(softsign, hr_emit2(g, "SoftsignGrad", DY, hr_grad_input(g, 0)))
 GRAD(exp, times(g, DY, Y))
 GRAD(expm1, times(g, DY, of(g, "Exp", X)))
 GRAD(log, over(g, DY, X))
@@ -88,10 +94,11 @@ static void grad_ndtri(hr_grad_ctx_t* g) { /* sqrt(2 pi) exp(y^2 / 2) dy */
 }
 
 /* 3. definitions */
-#define UNARY(Name, allowed, mask, gradient)                                                                               \
+#define UNARY(Name, ...) UNARY_AS(Name, "x: T -> y: T", __VA_ARGS__)
+#define UNARY_AS(Name, signature, allowed, mask, gradient)                                                                               \
   extern const hr_op_t hr_op_##Name;                                                                                       \
   const hr_op_t hr_op_##Name = {                                                                                           \
-      .name = #Name, .sig = "x: T -> y: T", .attrs = "T: type{" allowed "}", .shape = hr_infer_same, .grad = grad_##gradient, \
+      .name = #Name, .sig = signature, .attrs = "T: type{" allowed "}", .shape = hr_infer_same, .grad = grad_##gradient, \
       HR_KERNELS({.where = {{"T", mask}}, .prepared_bytes = sizeof(unary_t), .prepare = unary_prepare, .compute = unary_compute,  \
                   .arg = (const void*)(intptr_t)UNARY_##Name}),                                                            \
       .doc = #Name " of each element", HR_HERE};

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What max and average pooling share: geometry, shape functions, the walk over windows, and how it is split over the pool. */
+#include "ops/nn/pool.h"
+#include "base/alloc.h"
+#include "base/isa.h"
+
+HR_ISA_TABLES(hr_pool_vec_t, hr_pool_vec);
+
+/* --- geometry ----------------------------------------------------------------------------------------------------------------------- */
+static void set_axis(hr_pool_t* p, int at, int64_t in, int64_t out, int64_t size, int64_t stride, int64_t before) {
+  p->in[at] = in;
+  p->out[at] = out;
+  p->size[at] = size;
+  p->stride[at] = stride;
+  p->before[at] = before;
+}
+
+static void set_steps(hr_pool_t* p) {
+  int64_t step = p->lanes;
+  p->out_cells = 1;
+  p->tiles = true;
+  for (int i = HR_POOL_AXES - 1; i >= 0; --i) {
+    p->in_step[i] = step;
+    step *= p->in[i];
+    p->out_cells *= p->out[i];
+    p->tiles = p->tiles && p->before[i] == 0 && p->size[i] == p->stride[i] && p->out[i] * p->stride[i] == p->in[i];
+  }
+  p->in_image = step;
+}
+
+hr_status_t hr_pool_geometry(const hr_window_t* w, const hr_shape_t* in, hr_pool_t* p, hr_shape_t* out_shape) {
+  char text[HR_SHAPE_TEXT];
+  const int c = w->rank - 1, spatial = w->rank - 2;
+  if (in->rank != w->rank) return HR_ERROR(INVALID_ARGUMENT, "the input has %d axes, not %s", w->rank, hr_shape_format(in, text));
+  const bool depth = w->size[c] != 1 || w->stride[c] != 1;
+  HR_TRY(hr_window_check_spatial(w, depth && !w->channels_first && w->rank == 4));
+  hr_shape_copy(out_shape, in);
+  for (int i = 0; i < HR_POOL_AXES; ++i) set_axis(p, i, 1, 1, 1, 1, 0);
+  for (int i = 1; i <= c; ++i) {
+    if (i == c && !depth) break;
+    int64_t before, after, out;
+    const int64_t cells = in->dims[hr_window_axis(w, i)];
+    HR_TRY(hr_window_fit(w, i, cells, false, &before, &after, &out));
+    if (w->padding == HR_WINDOW_EXPLICIT && (before >= w->size[i] || after >= w->size[i]))
+      return HR_ERROR(INVALID_ARGUMENT, "paddings [%lld, %lld] are not smaller than the window, %lld", (long long)before, (long long)after,
+                      (long long)w->size[i]);
+    set_axis(p, i == c ? 3 : i - 1 + (3 - spatial), cells, out, w->size[i], w->stride[i], before);
+    out_shape->dims[hr_window_axis(w, i)] = out;
+  }
+  const int64_t channels = in->dims[hr_window_axis(w, c)];
+  p->lanes = w->channels_first || depth ? 1 : channels;
+  p->images = in->dims[0] * (w->channels_first ? channels : 1);
+  set_steps(p);
+  return hr_shape_check(out_shape);
+}
+
+hr_status_t hr_pool_check(const hr_shape_t* want, const hr_shape_t* got, const char* what) {
+  char text[2][HR_SHAPE_TEXT];
+  if (hr_shape_equal(want, got)) return NULL;
+  return HR_ERROR(INVALID_ARGUMENT, "%s is %s; %s is right for this window", what, hr_shape_format(got, text[0]), hr_shape_format(want, text[1]));
+}
+
+/* --- shape functions ------------------------------------------------------------------------------------------------------------------ */
+static hr_status_t set_pooled(hr_infer_t* s, const hr_window_t* w, const hr_pshape_t* in) {
+  int64_t dims[HR_WINDOW_AXES], before, after;
+  for (int i = 0; i < w->rank; ++i) {
+    const int at = hr_window_axis(w, i);
+    dims[at] = hr_infer_dim(in, at);
+    if (i > 0 && (i < w->rank - 1 || w->size[i] != 1 || w->stride[i] != 1))
+      HR_TRY(hr_window_fit(w, i, dims[at], true, &before, &after, &dims[at]));
+  }
+  return hr_infer_set_dims(s, 0, w->rank, dims);
+}
+
+static hr_status_t infer_pool(hr_infer_t* s, int rank) {
+  hr_window_t w;
+  const hr_pshape_t* in;
+  HR_TRY(hr_window_read(hr_infer_attrs(s), rank, &w));
+  HR_TRY(hr_window_check_spatial(&w, rank == 4 && !w.channels_first));
+  HR_TRY(hr_infer_want_rank(s, 0, rank, &in));
+  HR_TRY(set_pooled(s, &w, in));
+  for (int i = 1; i < hr_infer_output_count(s); ++i) { /* an index for each element */
+    int64_t dims[HR_WINDOW_AXES], before, after;
+    for (int j = 0; j < rank; ++j) {
+      dims[j] = hr_infer_dim(in, j);
+      if (j > 0 && j < rank - 1) HR_TRY(hr_window_fit(&w, j, dims[j], true, &before, &after, &dims[j]));
+    }
+    HR_TRY(hr_infer_set_dims(s, i, rank, dims));
+  }
+  return NULL;
+}
+
+hr_status_t hr_pool_infer_2d(hr_infer_t* s) { return infer_pool(s, 4); }
+hr_status_t hr_pool_infer_3d(hr_infer_t* s) { return infer_pool(s, 5); }
+
+hr_status_t hr_pool_infer_v2(hr_infer_t* s) {
+  hr_window_t w;
+  const hr_pshape_t* in;
+  HR_TRY(hr_window_read(hr_infer_attrs(s), 4, &w));
+  HR_TRY(hr_infer_want_rank(s, 0, 4, &in));
+  HR_TRY(hr_infer_want_rank(s, 1, 1, NULL));
+  HR_TRY(hr_infer_want_rank(s, 2, 1, NULL));
+  const hr_tensor_t *sizes = hr_infer_const(s, 1), *strides = hr_infer_const(s, 2);
+  if (!sizes || !strides) return hr_infer_set_dims(s, 0, 4, (const int64_t[]){hr_infer_dim(in, 0), -1, -1, -1});
+  int64_t values[2][4];
+  for (int i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 4 && j < (i ? strides : sizes)->count; ++j) HR_TRY(hr_tensor_i64_at(i ? strides : sizes, j, &values[i][j]));
+  HR_TRY(hr_window_read_list(&w, "ksize", values[0], sizes->count, w.size));
+  HR_TRY(hr_window_read_list(&w, "strides", values[1], strides->count, w.stride));
+  HR_TRY(hr_window_check_spatial(&w, !w.channels_first));
+  return set_pooled(s, &w, in);
+}
+
+/* --- prepare ------------------------------------------------------------------------------------------------------------------------ */
+static hr_status_t prepare_pool(hr_prepare_ctx_t* p, void* prepared, int rank) {
+  hr_pool_prepared_t* m = prepared;
+  return hr_window_read(p->attrs, rank, &m->window);
+}
+hr_status_t hr_pool_prepare_2d(hr_prepare_ctx_t* p, void* prepared) { return prepare_pool(p, prepared, 4); }
+hr_status_t hr_pool_prepare_3d(hr_prepare_ctx_t* p, void* prepared) { return prepare_pool(p, prepared, 5); }
+
+hr_status_t hr_pool_read_inputs(hr_kernel_ctx_t* k, int ksize_input, hr_window_t* w) {
+  int64_t values[4];
+  for (int i = 0; i < 2; ++i) {
+    const char* what = i ? "strides" : "ksize";
+    const hr_tensor_t* t = hr_input(k, ksize_input + i);
+    HR_TRY(hr_want_vector(k, ksize_input + i, what));
+    for (int64_t j = 0; j < 4 && j < t->count; ++j) HR_TRY(hr_tensor_i64_at(t, j, &values[j]));
+    HR_TRY(hr_window_read_list(w, what, values, t->count, i ? w->stride : w->size));
+  }
+  return NULL;
+}
+
+/* --- the walk ------------------------------------------------------------------------------------------------------------------------ */
+hr_status_t hr_pool_walk_init(hr_pool_walk_t* w, const hr_pool_t* p) {
+  int64_t most = 1;
+  for (int i = 0; i < HR_POOL_AXES; ++i) most *= p->size[i] < p->in[i] ? p->size[i] : p->in[i]; /* no window has more taps in the image */
+  w->p = p;
+  w->taps = most > 64 ? hr_alloc_array((size_t)most, sizeof(int64_t)) : w->inline_taps;
+  return w->taps ? NULL : hr_status_out_of_memory();
+}
+
+void hr_pool_walk_deinit(hr_pool_walk_t* w) {
+  if (w->taps != w->inline_taps) hr_free(w->taps);
+}
+
+static void list_taps(hr_pool_walk_t* w, const int64_t first[HR_POOL_AXES], const int64_t last[HR_POOL_AXES]) {
+  const int64_t* step = w->p->in_step;
+  w->count = 0;
+  for (int64_t a = first[0]; a < last[0]; ++a)
+    for (int64_t b = first[1]; b < last[1]; ++b)
+      for (int64_t c = first[2]; c < last[2]; ++c)
+        for (int64_t d = first[3]; d < last[3]; ++d) w->taps[w->count++] = a * step[0] + b * step[1] + c * step[2] + d * step[3];
+}
+
+void hr_pool_walk_seek(hr_pool_walk_t* w, int64_t cell) {
+  const hr_pool_t* p = w->p;
+  int64_t first[HR_POOL_AXES], last[HR_POOL_AXES];
+  for (int i = HR_POOL_AXES - 1; i >= 0; --i) {
+    const int64_t start = p->out[i] == 1 ? -p->before[i] : cell % p->out[i] * p->stride[i] - p->before[i];
+    if (p->out[i] != 1) cell /= p->out[i];
+    first[i] = start > 0 ? start : 0;
+    last[i] = start + p->size[i] < p->in[i] ? start + p->size[i] : p->in[i];
+  }
+  list_taps(w, first, last);
+}
+
+typedef struct {
+  const hr_pool_job_t* job;
+  int64_t per_image; /* items: cells, or 1 */
+} cells_t;
+
+static hr_status_t run_part(void* arg, int64_t begin, int64_t end, int chunk) {
+  (void)chunk;
+  const cells_t* c = arg;
+  while (begin < end) {
+    const int64_t image = begin / c->per_image, first = begin % c->per_image;
+    const int64_t last = end - begin < c->per_image - first ? first + end - begin : c->per_image;
+    HR_TRY(c->per_image == 1 ? c->job->fn(c->job, image, 0, c->job->p->out_cells) : c->job->fn(c->job, image, first, last));
+    begin += last - first;
+  }
+  return NULL;
+}
+
+hr_status_t hr_pool_run_cells(hr_kernel_ctx_t* k, const hr_pool_job_t* job, bool by_image) {
+  const hr_pool_t* p = job->p;
+  if (p->out_cells == 0 || p->lanes == 0) return NULL;
+  double taps = 1;
+  for (int i = 0; i < HR_POOL_AXES; ++i) taps *= (double)p->size[i];
+  const double cell_ns = 8.0 + taps * (1.0 + (double)p->lanes * 0.1);
+  cells_t c = {job, by_image ? 1 : p->out_cells};
+  return hr_parallel(k, p->images * c.per_image, by_image ? cell_ns * (double)p->out_cells : cell_ns, run_part, &c);
+}
+
+/* --- row functions by type ----------------------------------------------------------------------------------------------------------- */
+const hr_pool_max_rows_t* hr_pool_max_rows(hr_dtype_t t) {
+  const hr_pool_vec_t* v = HR_ISA_PICK(hr_pool_vec);
+  switch (t) {
+    case HR_F32: return &v->max_f32;
+    case HR_F64: return &v->max_f64;
+    case HR_F16: return &v->max_f16;
+    case HR_BF16: return &v->max_bf16;
+    case HR_I8: return &v->max_i8;
+    case HR_U8: return &v->max_u8;
+    case HR_I16: return &v->max_i16;
+    case HR_U16: return &v->max_u16;
+    case HR_I32: return &v->max_i32;
+    case HR_U32: return &v->max_u32;
+    case HR_I64: return &v->max_i64;
+    default: return &v->max_u64;
+  }
+}
+
+const hr_pool_avg_rows_t* hr_pool_avg_rows(hr_dtype_t t) {
+  const hr_pool_vec_t* v = HR_ISA_PICK(hr_pool_vec);
+  return t == HR_F64 ? &v->avg_f64 : t == HR_F16 ? &v->avg_f16 : t == HR_BF16 ? &v->avg_bf16 : &v->avg_f32;
+}
