@@ -7,7 +7,7 @@ VENV := $(CURDIR)/$(BUILD)/venv
 PY := $(VENV)/bin/python
 RELEASE := $(BUILD)/release
 CONFIGURE = cmake -G Ninja -S . -DCMAKE_C_COMPILER=$(CC) -DHEADRACE_PYTHON=$(PY) --log-level=WARNING
-SANITIZED = cmake -G Ninja -S . --log-level=WARNING -DHEADRACE_DNN=OFF
+SANITIZED = cmake -G Ninja -S . --log-level=WARNING -DHEADRACE_DNN=OFF -DHEADRACE_WERROR=OFF
 FUZZ_SECONDS ?= 30
 MUTANTS ?= 200
 OPS ?=

@@ -116,7 +116,34 @@ def examples(c):
             yield name, int(code == 0), int(code != 0), output
 
 
-SUITES = {"build": build, "programs": programs, "golden": golden, "python": python, "examples": examples}
+def install(c):
+    """An embedder's view: cmake --install, then a program built through pkg-config, through find_package, and on TensorFlow's names."""
+    stage, source = os.path.join(c.build, "stage"), os.path.join(ROOT, "tests/install")
+    code, output = run(["cmake", "--install", c.build, "--prefix", stage, "--strip"], 120, ROOT)
+    if code:
+        yield "cmake --install", 0, 1, output
+        return
+    found = [w for w, _, names in os.walk(stage) if "headrace.pc" in names]
+    env = {"PKG_CONFIG_PATH": ":".join(found), "LD_LIBRARY_PATH": os.path.dirname(found[0]) if found else "", "CMAKE_PREFIX_PATH": stage}
+    lib, cc = env["LD_LIBRARY_PATH"], os.environ.get("CC", "cc")
+    exe = os.path.join(stage, "consumer")
+    shims = "-Wl,--unresolved-symbols=ignore-in-shared-libs -l:libtensorflow.so.2 -l:libtensorflow_framework.so.2"
+    for name, command in (
+            ("pkg-config", "%s -std=c11 -Wall -Werror %s/consumer.c -o %s $(pkg-config --cflags --libs headrace)" % (cc, source, exe)),
+            ("find_package", "cmake -S %s -B %s/consumer-cmake && cmake --build %s/consumer-cmake && cp %s/consumer-cmake/consumer %s" %
+             (source, stage, stage, stage, exe)),
+            ("libtensorflow.so.2", "%s %s/consumer.c -o %s -I%s/include -L%s %s" % (cc, source, exe, stage, lib, shims))):
+        if os.path.exists(exe):
+            os.remove(exe)
+        code, output = run(["sh", "-c", command], 120, stage, env)
+        if code == 0:
+            code, output = run([exe], 60, stage, env)
+        yield name, int(code == 0), int(code != 0), output
+    size = os.path.getsize(os.path.join(lib, "libheadrace.so"))
+    yield "size", int(size < 6 << 20), int(size >= 6 << 20), "libheadrace.so, stripped, has %d bytes; the bound is 6 MiB\n" % size
+
+
+SUITES = {"build": build, "programs": programs, "golden": golden, "python": python, "examples": examples, "install": install}
 
 
 def main():
