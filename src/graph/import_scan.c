@@ -85,6 +85,7 @@ static hr_status_t scan_check_versions(const hr_import_t* im) {
 hr_status_t hr_import_scan(hr_import_t* im, const void* data, size_t size) {
   hr_field_t field;
   hr_cursor_t span = hr_cursor_make(data, size);
+  HR_TRY(hr_vec_reserve(&im->inputs, 1)); /* a graph without edges still has somewhere for its nodes' inputs to begin */
   while (!hr_cursor_is_done(&span)) {
     HR_TRY(hr_cursor_next(&span, &field));
     if (field.key == HR_KEY_SPAN(GRAPH_NODE)) HR_TRY(scan_node(im, field.span));

@@ -53,6 +53,7 @@ static hr_status_t order_cycle(const order_t* o, hr_node_t* const* nodes, int64_
 
 hr_status_t hr_order_nodes(const hr_graph_t* g, hr_node_t** nodes, int64_t count) {
   hr_status_t status = NULL;
+  if (count == 0) return NULL;
   order_t o = {.pending = hr_alloc_array((size_t)g->nodes.count + 1, sizeof(int32_t)), .queue = hr_alloc_array((size_t)count + 1, sizeof(hr_node_t*))};
   if (!o.pending || !o.queue) {
     status = hr_status_out_of_memory();
