@@ -193,9 +193,10 @@ static hr_status_t bundle_find_part(const hr_bundle_t* b, const hr_bundle_entry_
   hr_shape_t shape;
   hr_strbuf_init(&key);
   hr_slice_encode_key(e->name, slice, &key);
-  *out = key.failed ? NULL : hr_bundle_find(b, hr_strbuf_view(&key));
+  bool is_made = !key.failed;
+  *out = is_made ? hr_bundle_find(b, hr_strbuf_view(&key)) : NULL;
   hr_strbuf_deinit(&key);
-  if (key.failed) return hr_status_out_of_memory();
+  if (!is_made) return hr_status_out_of_memory();
   if (!*out) return bundle_damaged(b, e, "one of its parts is missing");
   HR_TRY(hr_slice_shape(slice, &e->shape, &shape));
   if ((*out)->dtype != e->dtype || !hr_shape_equal(&(*out)->shape, &shape) || (*out)->slice_count > 0)

@@ -18,6 +18,7 @@ hr_status_t hr_slice_parse(hr_str_t text, hr_slice_t* out) {
   hr_str_t rest = text, part;
   out->rank = 0;
   if (text.size == 0) return NULL;
+  if (text.data[text.size - 1] == ':') return slice_bad_text(text);
   while (hr_str_split(&rest, ':', &part)) {
     if (out->rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "slice '%.*s' has more than %d dimensions", HR_STR_ARG(text), HR_MAX_RANK);
     int i = out->rank++;
@@ -33,16 +34,17 @@ hr_status_t hr_slice_parse(hr_str_t text, hr_slice_t* out) {
 }
 
 hr_status_t hr_slice_parse_spec(hr_str_t text, hr_shape_t* out_full, hr_slice_t* out_slice) {
-  hr_str_t rest = text, part;
+  size_t last = text.size; /* where the last word, the slice, begins */
+  while (last > 0 && text.data[last - 1] != ' ') --last;
+  hr_str_t rest = hr_str_slice(text, 0, last ? last - 1 : 0), part;
   int64_t dims[HR_MAX_RANK], rank = 0;
-  while (hr_str_split(&rest, ' ', &part)) {
-    if (!rest.data) break; /* the last word is the slice */
+  while (rest.size && hr_str_split(&rest, ' ', &part)) {
     if (rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "shape and slice '%.*s' has more than %d dimensions", HR_STR_ARG(text), HR_MAX_RANK);
     if (!hr_str_parse_i64(part, &dims[rank++])) return HR_ERROR(INVALID_ARGUMENT, "shape and slice '%.*s': '%.*s' is not a size", HR_STR_ARG(text), HR_STR_ARG(part));
   }
   if (rank == 0) return HR_ERROR(INVALID_ARGUMENT, "shape and slice '%.*s' is not of the form 'size size start,length:start,length'", HR_STR_ARG(text));
   HR_TRY(hr_shape_make(rank, dims, out_full));
-  HR_TRY(hr_slice_parse(part, out_slice));
+  HR_TRY(hr_slice_parse(hr_str_slice(text, last, text.size), out_slice));
   if (out_slice->rank != rank)
     return HR_ERROR(INVALID_ARGUMENT, "shape and slice '%.*s' has %d sizes and %d ranges", HR_STR_ARG(text), (int)rank, out_slice->rank);
   hr_shape_t shape;

@@ -49,10 +49,11 @@ hr_status_t hr_cursor_span(hr_cursor_t* c, hr_cursor_t* out) {
   hr_cursor_t before = *c;
   uint64_t size = 0;
   HR_TRY(hr_cursor_varint(c, &size));
-  if (size > hr_cursor_left(c)) {
+  size_t left = hr_cursor_left(c);
+  if (size > left) {
     *c = before;
     return HR_ERROR(INVALID_ARGUMENT, "malformed protobuf at byte %zu: a length of %llu with %zu bytes left", hr_cursor_offset(c),
-                    (unsigned long long)size, hr_cursor_left(c));
+                    (unsigned long long)size, left);
   }
   return hr_cursor_bytes(c, (size_t)size, out);
 }

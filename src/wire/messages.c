@@ -80,7 +80,7 @@ hr_status_t hr_messages_check(const ProtobufCMessageDescriptor* type, const void
   return status ? hr_status_note(status, "%s: ", type->name) : NULL;
 }
 
-typedef struct { size_t left; bool is_spent; } message_budget_t;
+typedef struct { size_t left; bool is_spent, is_out_of_memory; } message_budget_t;
 
 static void* message_alloc(void* arg, size_t size) {
   message_budget_t* b = arg;
@@ -89,7 +89,9 @@ static void* message_alloc(void* arg, size_t size) {
     return NULL;
   }
   b->left -= size;
-  return hr_alloc(size ? size : 1);
+  void* block = hr_alloc(size ? size : 1);
+  if (!block) b->is_out_of_memory = true;
+  return block;
 }
 static void message_release(void* arg, void* block) {
   (void)arg;
@@ -99,10 +101,11 @@ static void message_release(void* arg, void* block) {
 hr_status_t hr_messages_unpack(const ProtobufCMessageDescriptor* type, const void* data, size_t size, ProtobufCMessage** out) {
   static const uint8_t empty[1];
   HR_TRY(hr_messages_check(type, data, size));
-  message_budget_t budget = {size > SIZE_MAX / 64 - (1 << 20) ? SIZE_MAX : size * 64 + (1 << 20), false};
+  message_budget_t budget = {size > SIZE_MAX / 64 - (1 << 20) ? SIZE_MAX : size * 64 + (1 << 20), false, false};
   ProtobufCAllocator allocator = {message_alloc, message_release, &budget};
   *out = protobuf_c_message_unpack(type, &allocator, size, size ? data : empty);
   if (*out) return NULL;
+  if (budget.is_out_of_memory) return hr_status_out_of_memory();
   if (budget.is_spent) return HR_ERROR(RESOURCE_EXHAUSTED, "%s of %zu bytes takes more memory than its size allows", type->name, size);
   return HR_ERROR(INVALID_ARGUMENT, "%zu bytes are not a %s", size, type->name);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a GraphDef: import answers with a status, a refused graph leaves nothing behind, an accepted one is legal and its export imports
- * again. Seeds: corpus/graph_def. */
+/* Any bytes as a GraphDef: import answers with a status, a refused graph leaves nothing behind, an accepted one is legal and its export
+ * imports again. Seeds: corpus/graph_def. */
 #include <stdlib.h>
 
 #include "graph/const_eval.h"
@@ -37,7 +37,8 @@ static void ask_values(hr_graph_t* g) {
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hr_graph_t* g = NULL;
-  hr_import_options_t options = {.prefix = size && data[0] & 1 ? HR_STR("p") : HR_STR(""), .uniquify_names = size && data[0] & 2, .keep_shapes_attr = true};
+  hr_import_options_t options = {
+      .prefix = size && data[0] & 1 ? HR_STR("p") : HR_STR(""), .uniquify_names = size && data[0] & 2, .keep_shapes_attr = true};
   if (hr_graph_create(&g)) abort();
   hr_status_t status = hr_import_graph_def(g, data, size, &options, NULL);
   if (status && (g->nodes.count || g->by_name.count || g->functions.count)) abort();
