@@ -2,15 +2,18 @@
 /* The value of an output, if it follows from constants and static shapes.
  *
  * A walk over the producers with a stack of its own that gives up at the first thing that is not known, so asking about an ordinary
- * activation is cheap. Found values are kept in node->constant. What fails while it is evaluated (a division by zero) is simply not known here: the
- * step will say so when it runs. Bounds: CONST_MOST_NODES nodes a question, CONST_MOST_ELEMENTS elements a value. */
+ * activation is cheap. Found values are kept in node->constant. What fails while it is evaluated (a division by zero) is simply not known
+ * here: the step will say so when it runs. Bounds: CONST_MOST_NODES nodes a question, CONST_MOST_ELEMENTS elements a value. */
 #include "graph/const_eval.h"
 
 #include "graph/node_class.h"
 
 enum { CONST_MOST_NODES = 256, CONST_MOST_ELEMENTS = 4096 };
 
-typedef struct { hr_node_t* node; int32_t next_input; } const_frame_t;
+typedef struct {
+  hr_node_t* node;
+  int32_t next_input;
+} const_frame_t;
 
 static hr_status_t const_keep(hr_graph_t* g, hr_tensor_t* take_tensor, const hr_tensor_t** out) {
   hr_status_t status = hr_attr_keep_tensor(&g->arena, &g->tensors, take_tensor, out);
@@ -18,7 +21,7 @@ static hr_status_t const_keep(hr_graph_t* g, hr_tensor_t* take_tensor, const hr_
   return status;
 }
 
-/* --- Shape, ShapeN, Size, Rank: from the input's static shape ---------------------------------------------------------------------- */
+/* --- Shape, ShapeN, Size, Rank: from the input's static shape -------------------------------------------------------------------- */
 typedef enum { CONST_NOT_SHAPE, CONST_SHAPE, CONST_SIZE, CONST_RANK } const_shape_op_t;
 
 static const_shape_op_t const_shape_op(const hr_node_t* n) {
@@ -50,7 +53,7 @@ static hr_status_t const_of_shape(hr_graph_t* g, hr_value_t v, const_shape_op_t 
   return const_keep(g, &value, out);
 }
 
-/* --- other nodes: their kernel ------------------------------------------------------------------------------------------------------- */
+/* --- other nodes: their kernel --------------------------------------------------------------------------------------------------- */
 static bool const_types_are_values(const int32_t* types, int count) {
   for (int i = 0; i < count; ++i)
     if (hr_dtype_is_ref(types[i]) || types[i] == HR_RESOURCE || types[i] == HR_VARIANT) return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs one stateless node outside any session: kernel, prepared memory and a frame that live for this one call. One thread, no resources. */
+/* Runs one stateless node outside any session: kernel, prepared memory and a frame that live for this one call. One thread, no resources.
+ */
 #include "graph/const_eval.h"
 #include "op/kernel_ctx.h"
 #include "rt/step.h"
@@ -95,7 +96,8 @@ hr_status_t hr_const_eval_node(const hr_node_t* n, const hr_tensor_t* const* inp
   hr_status_t status = hr_registry_kernel(n->attrs.def, n->attrs.values, &r.kernel);
   if (status) return status;
   if (r.kernel->state_bytes || r.kernel->create_state)
-    return HR_ERROR(UNIMPLEMENTED, "node '%s' (%.*s) keeps state and cannot run outside a session", n->name.data, HR_STR_ARG(n->attrs.def->name));
+    return HR_ERROR(UNIMPLEMENTED, "node '%s' (%.*s) keeps state and cannot run outside a session", n->name.data,
+                    HR_STR_ARG(n->attrs.def->name));
   hr_arena_init(&r.arena);
   hr_cancel_init(&r.cancel);
   status = run_prepare(&r, n, inputs);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An integer vector read as a shape, as far as it is known: through Shape, Pack, ConcatV2, StridedSlice, Identity and Cast of partly known shapes.
- * Elements that are not known are -1; a vector of known length but unknown content still gives the rank. Depth and work are bounded. */
+/* An integer vector read as a shape, as far as it is known: through Shape, Pack, ConcatV2, StridedSlice, Identity and Cast of partly known
+ * shapes. Elements that are not known are -1; a vector of known length but unknown content still gives the rank. Depth and work are
+ * bounded. */
 #include "graph/const_eval.h"
 
 enum { CONST_SHAPE_DEPTH = 12, CONST_SHAPE_VISITS = 64, CONST_SHAPE_MOST = 254 };
@@ -11,7 +12,10 @@ typedef struct {
 } as_shape_t;
 
 /* dims of a vector; rank -1: not even its length is known */
-typedef struct { int rank; int64_t dims[CONST_SHAPE_MOST]; } as_dims_t;
+typedef struct {
+  int rank;
+  int64_t dims[CONST_SHAPE_MOST];
+} as_dims_t;
 
 static hr_status_t as_shape_of(as_shape_t* a, hr_value_t v, int depth, as_dims_t* out);
 
@@ -34,20 +38,24 @@ static hr_status_t as_from_tensor(hr_value_t v, const hr_tensor_t* t, as_dims_t*
   if (t->shape.rank == 0) { /* a scalar -1 stands for a shape of which nothing is known */
     int64_t only = 0;
     HR_TRY(hr_tensor_i64_at(t, 0, &only));
-    return only == -1 ? NULL : HR_ERROR(INVALID_ARGUMENT, "'%s:%d' is the scalar %lld; a shape is a vector, or the scalar -1", v.node->name.data, (int)v.index, (long long)only);
+    return only == -1 ? NULL
+                      : HR_ERROR(INVALID_ARGUMENT, "'%s:%d' is the scalar %lld; a shape is a vector, or the scalar -1", v.node->name.data,
+                                 (int)v.index, (long long)only);
   }
   if (t->shape.rank != 1 || t->count > CONST_SHAPE_MOST)
-    return HR_ERROR(INVALID_ARGUMENT, "'%s:%d' cannot be a shape: it has rank %d and %lld elements", v.node->name.data, (int)v.index, (int)t->shape.rank, (long long)t->count);
+    return HR_ERROR(INVALID_ARGUMENT, "'%s:%d' cannot be a shape: it has rank %d and %lld elements", v.node->name.data, (int)v.index,
+                    (int)t->shape.rank, (long long)t->count);
   out->rank = (int)t->count;
   for (int i = 0; i < out->rank; ++i) {
     HR_TRY(hr_tensor_i64_at(t, i, &out->dims[i]));
     if (out->dims[i] < -1)
-      return HR_ERROR(INVALID_ARGUMENT, "element %d of the shape '%s:%d' is %lld; it must be -1 or more", i, v.node->name.data, (int)v.index, (long long)out->dims[i]);
+      return HR_ERROR(INVALID_ARGUMENT, "element %d of the shape '%s:%d' is %lld; it must be -1 or more", i, v.node->name.data,
+                      (int)v.index, (long long)out->dims[i]);
   }
   return NULL;
 }
 
-/* --- StridedSlice ------------------------------------------------------------------------------------------------------------------------ */
+/* --- StridedSlice ---------------------------------------------------------------------------------------------------------------- */
 static hr_status_t as_const_i64(as_shape_t* a, hr_value_t v, bool* out_known, int64_t* out) {
   const hr_tensor_t* t = NULL;
   *out_known = false;
@@ -57,7 +65,10 @@ static hr_status_t as_const_i64(as_shape_t* a, hr_value_t v, bool* out_known, in
   return hr_tensor_i64_at(t, 0, out);
 }
 
-typedef struct { int64_t begin, end, stride; bool shrinks; } as_slice_t;
+typedef struct {
+  int64_t begin, end, stride;
+  bool shrinks;
+} as_slice_t;
 
 static int64_t as_clamp(int64_t i, int64_t low, int64_t high) { return i < low ? low : i > high ? high : i; }
 
@@ -123,7 +134,7 @@ static hr_status_t as_scalar(as_shape_t* a, hr_value_t v, int depth, int64_t* ou
   return NULL;
 }
 
-/* --- Pack, ConcatV2 ---------------------------------------------------------------------------------------------------------------------- */
+/* --- Pack, ConcatV2 -------------------------------------------------------------------------------------------------------------- */
 static hr_status_t as_packed(as_shape_t* a, hr_value_t v, int depth, as_dims_t* out) {
   const hr_node_t* n = v.node;
   as_from_length(v, out);

@@ -5,13 +5,23 @@
 #include "graph/edges.h"
 #include "graph/node_class.h"
 
-/* --- feeds: ARG nodes, with a definition of their own so that no op registry is needed ------------------------------------------------ */
-static const hr_op_t copy_arg_op = {.name = "_Arg", .sig = "-> output: T", .attrs = "T: type; index: int >= 0", .doc = "A value that arrives from outside.",
-                                    .file = __FILE__, .line = __LINE__};
+/* --- feeds: ARG nodes, with a definition of their own so that no op registry is needed ------------------------------------------- */
+static const hr_op_t copy_arg_op = {.name = "_Arg",
+                                    .sig = "-> output: T",
+                                    .attrs = "T: type; index: int >= 0",
+                                    .doc = "A value that arrives from outside.",
+                                    .file = __FILE__,
+                                    .line = __LINE__};
 static const hr_arg_def_t copy_arg_output = {.name = {"output", 6}, .type_attr = 0, .number_attr = -1, .list_attr = -1};
-static const hr_attr_def_t copy_arg_attrs[] = {{.name = {"T", 1}, .kind = HR_ATTR_TYPE}, {.name = {"index", 5}, .kind = HR_ATTR_INT, .has_minimum = true}};
-static const hr_op_def_t copy_arg_def = {.op = &copy_arg_op, .name = {"_Arg", 4}, .outputs = &copy_arg_output, .attrs = copy_arg_attrs,
-                                         .output_count = 1, .attr_count = 2, .node_class = HR_NODE_ARG};
+static const hr_attr_def_t copy_arg_attrs[] = {{.name = {"T", 1}, .kind = HR_ATTR_TYPE},
+                                               {.name = {"index", 5}, .kind = HR_ATTR_INT, .has_minimum = true}};
+static const hr_op_def_t copy_arg_def = {.op = &copy_arg_op,
+                                         .name = {"_Arg", 4},
+                                         .outputs = &copy_arg_output,
+                                         .attrs = copy_arg_attrs,
+                                         .output_count = 1,
+                                         .attr_count = 2,
+                                         .node_class = HR_NODE_ARG};
 
 typedef struct {
   hr_graph_copy_t* c;
@@ -59,7 +69,7 @@ static hr_status_t copy_feed(copy_t* k, int32_t index) {
   return NULL;
 }
 
-/* --- nodes --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- nodes ----------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t copy_node(copy_t* k, const hr_node_t* from) {
   hr_graph_t* g = k->c->graph;
   size_t inputs = (size_t)from->input_count * sizeof(hr_value_t), controls = (size_t)from->control_count * sizeof(hr_node_t*);
@@ -74,7 +84,8 @@ static hr_status_t copy_node(copy_t* k, const hr_node_t* from) {
   if (shapes) memcpy(n->shapes, from->shapes, shapes); /* entries may be refined in the source while we use the copy */
   memset(&n->consumers, 0, sizeof n->consumers);
   memset(&n->control_consumers, 0, sizeof n->control_consumers);
-  if (from->attrs.def->node_class != HR_NODE_CONST) n->constant = NULL; /* what was found in the source may hang on an output that is fed here */
+  if (from->attrs.def->node_class != HR_NODE_CONST)
+    n->constant = NULL; /* what was found in the source may hang on an output that is fed here */
   k->c->of_source[from->id] = n;
   copy_enter(g, n);
   return NULL;
@@ -92,7 +103,7 @@ static hr_value_t copy_value(const copy_t* k, hr_value_t v) {
   return (hr_value_t){k->c->of_source[v.node->id], v.index};
 }
 
-/* --- edges --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- edges ----------------------------------------------------------------------------------------------------------------------- */
 static void copy_in_edges(const copy_t* k, const hr_node_t* from) {
   hr_node_t* n = k->c->of_source[from->id];
   for (int i = 0; i < n->input_count; ++i) {
@@ -111,7 +122,8 @@ static void copy_in_edges(const copy_t* k, const hr_node_t* from) {
 static hr_status_t copy_make_lists(hr_graph_t* g, hr_node_t* n) {
   if (n->consumers.capacity && !(n->consumers.data = hr_arena_alloc(&g->arena, (size_t)n->consumers.capacity * sizeof *n->consumers.data)))
     return hr_status_out_of_memory();
-  if (n->control_consumers.capacity && !(n->control_consumers.data = hr_arena_alloc(&g->arena, (size_t)n->control_consumers.capacity * sizeof(hr_node_t*))))
+  if (n->control_consumers.capacity &&
+      !(n->control_consumers.data = hr_arena_alloc(&g->arena, (size_t)n->control_consumers.capacity * sizeof(hr_node_t*))))
     return hr_status_out_of_memory();
   return NULL;
 }

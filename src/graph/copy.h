@@ -10,10 +10,10 @@
 #include "graph/prune.h"
 
 typedef struct {
-  hr_graph_t* graph;      /* owned by this struct; nodes in topological order, the feeds first */
-  hr_node_t** of_source;  /* by source node id: its copy, or NULL */
+  hr_graph_t* graph;     /* owned by this struct; nodes in topological order, the feeds first */
+  hr_node_t** of_source; /* by source node id: its copy, or NULL */
   int64_t source_count;
-  hr_node_t** feeds;      /* by feed index: its ARG node */
+  hr_node_t** feeds; /* by feed index: its ARG node */
   int32_t feed_count;
 } hr_graph_copy_t;
 
@@ -22,7 +22,7 @@ void hr_graph_copy_deinit(hr_graph_copy_t* c);
 /* The copy of a source endpoint: the feed's node if it is fed, else the copied node's output; node NULL when it was pruned away. */
 hr_value_t hr_graph_copy_value(const hr_graph_copy_t* c, const hr_prune_request_t* request, hr_value_t source_value);
 
-/* --- edits (graphs made here only; new nodes come from hr_graph_add with skip_shapes, inputs from hr_graph_set_input) ------------------ */
+/* --- edits (graphs made here only; new nodes come from hr_graph_add with skip_shapes, inputs from hr_graph_set_input) ------------ */
 /* Every consumer of `from`, but to.node itself, reads `to` from now on. Types must be equal up to reference (INVALID_ARGUMENT). */
 HR_MUST_USE hr_status_t hr_graph_replace_value(hr_graph_t* g, hr_value_t from, hr_value_t to);
 /* Whoever waits for `from` waits for `to` from now on. */

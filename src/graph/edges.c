@@ -40,7 +40,8 @@ hr_status_t hr_edges_add_control(hr_graph_t* g, hr_node_t* from, hr_node_t* cons
 
 void hr_edges_move(hr_value_t to, const hr_node_t* consumer, int input) {
   for (int64_t i = to.node->consumers.count; i-- > 0;)
-    if (to.node->consumers.data[i].node == consumer && to.node->consumers.data[i].input == input) to.node->consumers.data[i].output = to.index;
+    if (to.node->consumers.data[i].node == consumer && to.node->consumers.data[i].input == input)
+      to.node->consumers.data[i].output = to.index;
 }
 
 void hr_edges_remove(hr_value_t from, const hr_node_t* consumer, int input) {

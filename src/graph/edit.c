@@ -5,14 +5,15 @@
 
 static int64_t edit_count_consumers(hr_value_t v, const hr_node_t* but) {
   int64_t count = 0;
-  for (int64_t i = 0; i < v.node->consumers.count; ++i) count += v.node->consumers.data[i].output == v.index && v.node->consumers.data[i].node != but;
+  for (int64_t i = 0; i < v.node->consumers.count; ++i)
+    count += v.node->consumers.data[i].output == v.index && v.node->consumers.data[i].node != but;
   return count;
 }
 
 hr_status_t hr_graph_replace_value(hr_graph_t* g, hr_value_t from, hr_value_t to) {
   if (hr_dtype_base(hr_value_type(from)) != hr_dtype_base(hr_value_type(to)))
-    return HR_ERROR(INVALID_ARGUMENT, "'%s:%d' (%s) cannot stand for '%s:%d' (%s)", to.node->name.data, (int)to.index, hr_dtype_name(hr_value_type(to)),
-                    from.node->name.data, (int)from.index, hr_dtype_name(hr_value_type(from)));
+    return HR_ERROR(INVALID_ARGUMENT, "'%s:%d' (%s) cannot stand for '%s:%d' (%s)", to.node->name.data, (int)to.index,
+                    hr_dtype_name(hr_value_type(to)), from.node->name.data, (int)from.index, hr_dtype_name(hr_value_type(from)));
   HR_TRY(hr_edges_reserve(g, to.node, edit_count_consumers(from, to.node), 0));
   int64_t kept = 0, count = from.node->consumers.count;
   for (int64_t i = 0; i < count; ++i) {

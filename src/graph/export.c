@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph as GraphDef, a node as NodeDef. Every attr is written, defaults too, as TensorFlow does. There is no limit at 2 GB: lengths are 64-bit
- * varints, and our own import reads them; protobuf libraries may refuse such files. */
+/* A graph as GraphDef, a node as NodeDef. Every attr is written, defaults too, as TensorFlow does. There is no limit at 2 GB: lengths are
+ * 64-bit varints, and our own import reads them; protobuf libraries may refuse such files. */
 #include "graph/attr_value.h"
 #include "graph/function.h"
 #include "graph/import.h"
@@ -15,7 +15,8 @@ enum { VERSIONS_PRODUCER = 1, VERSIONS_MIN_CONSUMER = 2, VERSIONS_BAD_CONSUMERS 
 static size_t node_expected_size(const hr_node_t* n) {
   size_t size = 64;
   for (int i = 0; i < n->attrs.def->attr_count; ++i)
-    if (n->attrs.values[i].kind == HR_ATTR_TENSOR && !n->attrs.values[i].is_list) size += hr_tensor_proto_expected(n->attrs.values[i].u.tensor);
+    if (n->attrs.values[i].kind == HR_ATTR_TENSOR && !n->attrs.values[i].is_list)
+      size += hr_tensor_proto_expected(n->attrs.values[i].u.tensor);
   return size;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading FunctionDefs as far as callers of functions need, and keeping them. All memory is the graph's arena; on failure nothing is kept. */
+/* Reading FunctionDefs as far as callers of functions need, and keeping them. All memory is the graph's arena; on failure nothing is kept.
+ */
 #include "graph/function.h"
 
 #include "wire/cursor.h"
@@ -17,7 +18,7 @@ hr_function_t* hr_function_find(const hr_graph_t* g, hr_str_t name) {
   return hr_map_find(&g->functions_by_name, name, &found) ? (hr_function_t*)found : NULL;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t function_read_arg(hr_cursor_t span, hr_str_t* out_name, int32_t* out_type) {
   hr_field_t field;
   *out_name = HR_STR("");
@@ -27,8 +28,9 @@ static hr_status_t function_read_arg(hr_cursor_t span, hr_str_t* out_name, int32
     if (field.key == HR_KEY_SPAN(ARGDEF_NAME)) *out_name = hr_cursor_str(field.span);
     if (field.key == HR_KEY_VARINT(ARGDEF_TYPE)) *out_type = (int32_t)field.value;
   }
-  return *out_type == HR_DTYPE_INVALID || hr_dtype_is_valid(*out_type) ? NULL
-                                                                       : HR_ERROR(INVALID_ARGUMENT, "argument '%.*s' has the unknown type %d", HR_STR_ARG(*out_name), (int)*out_type);
+  return *out_type == HR_DTYPE_INVALID || hr_dtype_is_valid(*out_type)
+             ? NULL
+             : HR_ERROR(INVALID_ARGUMENT, "argument '%.*s' has the unknown type %d", HR_STR_ARG(*out_name), (int)*out_type);
 }
 
 static hr_status_t function_count_args(hr_cursor_t span, hr_function_t* f) {
@@ -77,7 +79,7 @@ static hr_status_t function_read(hr_arena_t* arena, hr_function_t* f) {
   return f->name.size ? NULL : HR_ERROR(INVALID_ARGUMENT, "the function's signature has no name");
 }
 
-/* --- keeping ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- keeping --------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t function_check_name(const hr_function_t* f) {
   const hr_op_def_t* def = NULL;
   hr_status_t status = hr_registry_find(f->name, &def);
@@ -116,11 +118,11 @@ hr_status_t hr_function_set_gradient(hr_graph_t* g, hr_str_t function, hr_str_t 
   hr_function_t* f = hr_function_find(g, function);
   hr_function_t* gradient_function = hr_function_find(g, gradient);
   if (!f || !gradient_function)
-    return HR_ERROR(INVALID_ARGUMENT, "gradient '%.*s' of function '%.*s': the library has no function '%.*s'", HR_STR_ARG(gradient), HR_STR_ARG(function),
-                    HR_STR_ARG(f ? gradient : function));
+    return HR_ERROR(INVALID_ARGUMENT, "gradient '%.*s' of function '%.*s': the library has no function '%.*s'", HR_STR_ARG(gradient),
+                    HR_STR_ARG(function), HR_STR_ARG(f ? gradient : function));
   if (f->gradient.size && !hr_str_equal(f->gradient, gradient))
-    return HR_ERROR(INVALID_ARGUMENT, "function '%.*s' has the gradient '%.*s' already and cannot have '%.*s'", HR_STR_ARG(function), HR_STR_ARG(f->gradient),
-                    HR_STR_ARG(gradient));
+    return HR_ERROR(INVALID_ARGUMENT, "function '%.*s' has the gradient '%.*s' already and cannot have '%.*s'", HR_STR_ARG(function),
+                    HR_STR_ARG(f->gradient), HR_STR_ARG(gradient));
   f->gradient = gradient_function->name;
   return NULL;
 }
@@ -138,7 +140,7 @@ void hr_functions_truncate(hr_graph_t* g, int64_t count) {
   while (g->functions.count > count) hr_map_remove(&g->functions_by_name, g->functions.data[--g->functions.count]->name);
 }
 
-/* --- libraries -------------------------------------------------------------------------------------------------------------------------- */
+/* --- libraries ------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t library_read_gradient(hr_cursor_t span, hr_str_t* out_function, hr_str_t* out_gradient) {
   hr_field_t field;
   *out_function = *out_gradient = HR_STR("");
@@ -154,7 +156,8 @@ static hr_status_t library_add(hr_graph_t* g, hr_cursor_t span, bool gradients) 
   hr_field_t field;
   while (!hr_cursor_is_done(&span)) {
     HR_TRY(hr_cursor_next(&span, &field));
-    if (!gradients && field.key == HR_KEY_SPAN(LIBRARY_FUNCTION)) HR_TRY(hr_function_add(g, field.span.at, hr_cursor_left(&field.span), NULL));
+    if (!gradients && field.key == HR_KEY_SPAN(LIBRARY_FUNCTION))
+      HR_TRY(hr_function_add(g, field.span.at, hr_cursor_left(&field.span), NULL));
     if (!gradients || field.key != HR_KEY_SPAN(LIBRARY_GRADIENT)) continue;
     hr_str_t function, gradient;
     HR_TRY(library_read_gradient(field.span, &function, &gradient));

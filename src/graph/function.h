@@ -12,16 +12,16 @@ typedef struct hr_function {
   hr_str_t gradient;           /* name of the gradient function; "" */
   const hr_str_t* input_names; /* arguments of the signature */
   const hr_str_t* output_names;
-  const int32_t* input_types;  /* hr_dtype_t; INVALID where an attr of the function says it */
+  const int32_t* input_types; /* hr_dtype_t; INVALID where an attr of the function says it */
   const int32_t* output_types;
   int32_t input_count, output_count, node_count;
   bool is_stateful;
 } hr_function_t;
 
-void hr_functions_deinit(hr_graph_t* g); /* called by hr_graph_destroy */
+void hr_functions_deinit(hr_graph_t* g);                             /* called by hr_graph_destroy */
 hr_function_t* hr_function_find(const hr_graph_t* g, hr_str_t name); /* NULL */
-/* Adds a copy of a serialized FunctionDef. The same bytes twice are fine; INVALID_ARGUMENT for other bytes under a known name, for bytes that do
- * not parse and for the name of a registered op. `out` may be NULL. */
+/* Adds a copy of a serialized FunctionDef. The same bytes twice are fine; INVALID_ARGUMENT for other bytes under a known name, for bytes
+ * that do not parse and for the name of a registered op. `out` may be NULL. */
 HR_MUST_USE hr_status_t hr_function_add(hr_graph_t* g, const void* data, size_t size, hr_function_t** out);
 /* Names the gradient of a function (GradientDef); INVALID_ARGUMENT when it has another one already, or neither function is known. */
 HR_MUST_USE hr_status_t hr_function_set_gradient(hr_graph_t* g, hr_str_t function, hr_str_t gradient);

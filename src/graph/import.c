@@ -14,7 +14,7 @@ void hr_import_results_deinit(hr_import_results_t* r) {
   hr_vec_deinit(&r->added);
 }
 
-/* --- what the graph was before ----------------------------------------------------------------------------------------------------------- */
+/* --- what the graph was before --------------------------------------------------------------------------------------------------- */
 typedef struct {
   int64_t nodes, functions, bad_consumers;
   int32_t producer, min_consumer;
@@ -39,20 +39,21 @@ static void import_take_back(hr_graph_t* g, const import_mark_t* mark) {
   g->min_consumer = mark->min_consumer;
 }
 
-/* --- options and results ---------------------------------------------------------------------------------------------------------------- */
+/* --- options and results --------------------------------------------------------------------------------------------------------- */
 static hr_status_t import_check_options(const hr_graph_t* g, const hr_import_options_t* o) {
   for (int32_t i = 0; i < o->input_map_count; ++i) {
     hr_value_t to = o->input_map[i].to;
     bool control = o->input_map[i].from.index < 0;
     if (!to.node || to.node->graph != g || (!control && (to.index < 0 || to.index >= to.node->output_count)))
-      return HR_ERROR(INVALID_ARGUMENT, "input map entry %d ('%.*s:%d') leads to no output of this graph", (int)i, HR_STR_ARG(o->input_map[i].from.node),
-                      (int)o->input_map[i].from.index);
+      return HR_ERROR(INVALID_ARGUMENT, "input map entry %d ('%.*s:%d') leads to no output of this graph", (int)i,
+                      HR_STR_ARG(o->input_map[i].from.node), (int)o->input_map[i].from.index);
   }
   for (int32_t i = 0; i < o->control_map_count; ++i)
     if (!o->control_map[i].to || o->control_map[i].to->graph != g)
       return HR_ERROR(INVALID_ARGUMENT, "control map entry '%.*s' leads to no node of this graph", HR_STR_ARG(o->control_map[i].from));
   for (int32_t i = 0; i < o->control_dependency_count; ++i)
-    if (!o->control_dependencies[i] || o->control_dependencies[i]->graph != g) return HR_ERROR(INVALID_ARGUMENT, "control dependency %d is no node of this graph", (int)i);
+    if (!o->control_dependencies[i] || o->control_dependencies[i]->graph != g)
+      return HR_ERROR(INVALID_ARGUMENT, "control dependency %d is no node of this graph", (int)i);
   return NULL;
 }
 
@@ -64,9 +65,12 @@ static hr_node_t* import_find_node(const hr_import_t* im, hr_str_t name) {
 static hr_status_t import_return_output(const hr_import_t* im, hr_endpoint_t e, hr_import_results_t* out) {
   int32_t mapped = hr_import_find_mapped(im, e.node, e.index);
   hr_value_t v = mapped >= 0 ? im->options->input_map[mapped].to : (hr_value_t){import_find_node(im, e.node), e.index};
-  if (!v.node) return HR_ERROR(INVALID_ARGUMENT, "the GraphDef has no node '%.*s', of which output %d is to be returned", HR_STR_ARG(e.node), (int)e.index);
+  if (!v.node)
+    return HR_ERROR(INVALID_ARGUMENT, "the GraphDef has no node '%.*s', of which output %d is to be returned", HR_STR_ARG(e.node),
+                    (int)e.index);
   if (v.index < 0 || v.index >= v.node->output_count)
-    return HR_ERROR(INVALID_ARGUMENT, "output %d of node '%.*s' is to be returned, but it has %d outputs", (int)e.index, HR_STR_ARG(e.node), (int)v.node->output_count);
+    return HR_ERROR(INVALID_ARGUMENT, "output %d of node '%.*s' is to be returned, but it has %d outputs", (int)e.index, HR_STR_ARG(e.node),
+                    (int)v.node->output_count);
   return hr_vec_push(&out->outputs, v);
 }
 
@@ -83,13 +87,15 @@ static hr_status_t import_fill_results(const hr_import_t* im, hr_import_results_
   for (int32_t i = 0; i < im->options->return_output_count; ++i) HR_TRY(import_return_output(im, im->options->return_outputs[i], out));
   for (int32_t i = 0; i < im->options->return_node_count; ++i) {
     hr_node_t* n = import_find_node(im, im->options->return_nodes[i]);
-    if (!n) return HR_ERROR(INVALID_ARGUMENT, "the GraphDef has no node '%.*s', which is to be returned", HR_STR_ARG(im->options->return_nodes[i]));
+    if (!n)
+      return HR_ERROR(INVALID_ARGUMENT, "the GraphDef has no node '%.*s', which is to be returned",
+                      HR_STR_ARG(im->options->return_nodes[i]));
     HR_TRY(hr_vec_push(&out->nodes, n));
   }
   return import_unused_map(im, out);
 }
 
-/* --- the import --------------------------------------------------------------------------------------------------------------------------- */
+/* --- the import ------------------------------------------------------------------------------------------------------------------ */
 /* The merged graph is as old as its oldest part and as demanding as its most demanding one. */
 static hr_status_t import_merge_versions(hr_import_t* im) {
   hr_graph_t* g = im->g;
@@ -109,7 +115,8 @@ static hr_status_t import_run(hr_import_t* im, const void* data, size_t size, hr
   HR_TRY(hr_import_scan(im, data, size));
   HR_TRY(hr_import_link(im));
   HR_TRY(import_merge_versions(im));
-  for (int64_t i = 0; i < im->libraries.count; ++i) HR_TRY(hr_function_add_library(im->g, im->libraries.data[i].at, hr_cursor_left(&im->libraries.data[i])));
+  for (int64_t i = 0; i < im->libraries.count; ++i)
+    HR_TRY(hr_function_add_library(im->g, im->libraries.data[i].at, hr_cursor_left(&im->libraries.data[i])));
   HR_TRY(hr_import_add_nodes(im, out));
   return import_fill_results(im, out);
 }
@@ -126,7 +133,8 @@ static void import_deinit(hr_import_t* im) {
   hr_free(im->map_used);
 }
 
-hr_status_t hr_import_graph_def(hr_graph_t* g, const void* data, size_t size, const hr_import_options_t* options, hr_import_results_t* out) {
+hr_status_t hr_import_graph_def(hr_graph_t* g, const void* data, size_t size, const hr_import_options_t* options,
+                                hr_import_results_t* out) {
   static const hr_import_options_t none;
   hr_import_t im = {.g = g, .options = options ? options : &none};
   hr_import_results_t results = {0};
@@ -136,7 +144,9 @@ hr_status_t hr_import_graph_def(hr_graph_t* g, const void* data, size_t size, co
   hr_status_t status = import_run(&im, data, size, &results);
   if (status) import_take_back(g, &mark);
   import_deinit(&im);
-  if (!status && out) *out = results;
-  else hr_import_results_deinit(&results);
+  if (!status && out)
+    *out = results;
+  else
+    hr_import_results_deinit(&results);
   return status;
 }

@@ -14,7 +14,7 @@ typedef struct {
   HR_VEC(hr_named_attr_t) attrs;
 } add_t;
 
-/* --- attrs -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- attrs ----------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t add_read_entry(hr_cursor_t span, hr_str_t* out_name, hr_cursor_t* out_value) {
   hr_field_t field;
   *out_name = HR_STR("");
@@ -36,7 +36,8 @@ static hr_status_t add_rename_colocation(hr_import_t* im, hr_attr_t* attr) {
   for (int32_t i = 0; i < attr->count; ++i) {
     uintptr_t node;
     strings[i] = attr->u.ss[i];
-    if (!hr_str_has_prefix(strings[i], mark) || !hr_map_find(&im->by_name, hr_str_slice(strings[i], mark.size, strings[i].size), &node)) continue;
+    if (!hr_str_has_prefix(strings[i], mark) || !hr_map_find(&im->by_name, hr_str_slice(strings[i], mark.size, strings[i].size), &node))
+      continue;
     hr_str_t name = im->nodes.data[node].new_name;
     char* text = hr_arena_alloc(&im->g->arena, mark.size + name.size + 1);
     if (!text) return hr_status_out_of_memory();
@@ -49,7 +50,8 @@ static hr_status_t add_rename_colocation(hr_import_t* im, hr_attr_t* attr) {
   return NULL;
 }
 
-/* An attr that our op does not know: kept when private, dropped when it has the producer's default, else left for hr_graph_add to refuse. */
+/* An attr that our op does not know: kept when private, dropped when it has the producer's default, else left for hr_graph_add to refuse.
+ */
 static hr_status_t add_unknown_attr(add_t* a, const hr_import_node_t* n, hr_named_attr_t* attr, hr_cursor_t value, bool* out_drop) {
   *out_drop = false;
   if (attr->name.size && attr->name.data[0] == '_') {
@@ -74,7 +76,7 @@ static hr_status_t add_take_attrs(add_t* a, const hr_import_node_t* n, const hr_
   return NULL;
 }
 
-/* --- edges -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- edges ----------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t add_take_inputs(add_t* a, const hr_import_node_t* n) {
   a->inputs.count = 0;
   for (int32_t i = 0; i < n->input_count; ++i) {
@@ -101,11 +103,12 @@ static hr_status_t add_take_controls(add_t* a, const hr_import_node_t* n) {
     HR_TRY(hr_vec_push(&a->controls, in->producer < 0 ? in->to.node : a->im->nodes.data[in->producer].node));
   }
   if (!a->im->options->control_dependency_count || add_inherits_controls(a, n)) return NULL;
-  for (int32_t i = 0; i < a->im->options->control_dependency_count; ++i) HR_TRY(hr_vec_push(&a->controls, a->im->options->control_dependencies[i]));
+  for (int32_t i = 0; i < a->im->options->control_dependency_count; ++i)
+    HR_TRY(hr_vec_push(&a->controls, a->im->options->control_dependencies[i]));
   return NULL;
 }
 
-/* --- nodes -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- nodes ----------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t add_node(add_t* a, hr_import_node_t* n) {
   const hr_op_def_t* def = NULL;
   hr_status_t status = hr_registry_find(n->op, &def);
@@ -116,11 +119,17 @@ static hr_status_t add_node(add_t* a, hr_import_node_t* n) {
   }
   HR_TRY(add_take_inputs(a, n));
   HR_TRY(add_take_controls(a, n));
-  hr_node_desc_t desc = {.op = n->op, .name = n->new_name, .device = n->device.size ? n->device : a->im->options->default_device,
-                         .inputs = a->inputs.data, .input_count = (int32_t)a->inputs.count,
-                         .controls = a->controls.data, .control_count = (int32_t)a->controls.count,
-                         .attrs = a->attrs.data, .attr_count = (int32_t)a->attrs.count,
-                         .allow_missing_inputs = n->is_merge, .attrs_kept = true};
+  hr_node_desc_t desc = {.op = n->op,
+                         .name = n->new_name,
+                         .device = n->device.size ? n->device : a->im->options->default_device,
+                         .inputs = a->inputs.data,
+                         .input_count = (int32_t)a->inputs.count,
+                         .controls = a->controls.data,
+                         .control_count = (int32_t)a->controls.count,
+                         .attrs = a->attrs.data,
+                         .attr_count = (int32_t)a->attrs.count,
+                         .allow_missing_inputs = n->is_merge,
+                         .attrs_kept = true};
   HR_TRY(hr_graph_add(a->im->g, &desc, &n->node));
   return a->im->options->keep_shapes_attr && n->node->attrs.extra_count ? hr_shapes_apply_attr(a->im->g, n->node) : NULL;
 }
@@ -130,7 +139,8 @@ static hr_status_t add_close_loops(hr_import_t* im) {
     const hr_import_node_t* n = &im->nodes.data[i];
     for (int32_t k = 0; n->is_merge && k < n->input_count; ++k) {
       const hr_import_input_t* in = &im->inputs.data[n->first_input + k];
-      if (!n->node->inputs[k].node && in->producer >= 0) HR_TRY(hr_graph_set_input(im->g, n->node, k, (hr_value_t){im->nodes.data[in->producer].node, in->index}));
+      if (!n->node->inputs[k].node && in->producer >= 0)
+        HR_TRY(hr_graph_set_input(im->g, n->node, k, (hr_value_t){im->nodes.data[in->producer].node, in->index}));
     }
   }
   return NULL;

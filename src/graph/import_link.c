@@ -6,7 +6,7 @@
 #include "graph/import_state.h"
 #include "graph/names.h"
 
-/* --- names -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- names ----------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t link_names(hr_import_t* im) {
   for (int64_t i = 0; i < im->nodes.count; ++i) {
     bool added = false;
@@ -92,7 +92,7 @@ static hr_status_t link_new_names(hr_import_t* im) {
   return im->options->uniquify_names ? link_unique_names(im) : NULL;
 }
 
-/* --- inputs ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- inputs ---------------------------------------------------------------------------------------------------------------------- */
 int32_t hr_import_find_mapped(const hr_import_t* im, hr_str_t name, int32_t index) {
   for (int32_t i = 0; i < im->options->input_map_count; ++i)
     if (im->options->input_map[i].from.index == index && hr_str_equal(im->options->input_map[i].from.node, name)) return i;
@@ -127,16 +127,20 @@ static hr_status_t link_inputs(hr_import_t* im, const hr_import_node_t* n) {
     uintptr_t producer;
     if (input_take_mapped(im, in)) continue;
     if (!hr_map_find(&im->by_name, in->name, &producer))
-      return HR_ERROR(INVALID_ARGUMENT, "node '%.*s' (%.*s): input %lld is '%s%.*s', a node that the GraphDef does not have", HR_STR_ARG(n->name), HR_STR_ARG(n->op),
-                      (long long)i, in->index < 0 ? "^" : "", HR_STR_ARG(hr_str_slice(in->name, 0, 500)));
+      return HR_ERROR(INVALID_ARGUMENT, "node '%.*s' (%.*s): input %lld is '%s%.*s', a node that the GraphDef does not have",
+                      HR_STR_ARG(n->name), HR_STR_ARG(n->op), (long long)i, in->index < 0 ? "^" : "",
+                      HR_STR_ARG(hr_str_slice(in->name, 0, 500)));
     in->producer = (int32_t)producer;
   }
   return NULL;
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- order ----------------------------------------------------------------------------------------------------------------------- */
 enum { ORDER_NEW, ORDER_OPEN, ORDER_DONE };
-typedef struct { int32_t node; int64_t next; } order_frame_t;
+typedef struct {
+  int32_t node;
+  int64_t next;
+} order_frame_t;
 typedef HR_VEC(order_frame_t) order_stack_t;
 
 /* The next producer that this frame's node still waits for; -1. */
@@ -155,7 +159,8 @@ static int32_t order_next(const hr_import_t* im, order_frame_t* frame) {
 static hr_status_t order_enter(hr_import_t* im, order_stack_t* stack, int32_t node) {
   hr_import_node_t* n = &im->nodes.data[node];
   if (n->state == ORDER_OPEN)
-    return HR_ERROR(INVALID_ARGUMENT, "the GraphDef has a cycle through node '%.*s' (%.*s) that no NextIteration closes", HR_STR_ARG(n->name), HR_STR_ARG(n->op));
+    return HR_ERROR(INVALID_ARGUMENT, "the GraphDef has a cycle through node '%.*s' (%.*s) that no NextIteration closes",
+                    HR_STR_ARG(n->name), HR_STR_ARG(n->op));
   n->state = ORDER_OPEN;
   return hr_vec_push(stack, ((order_frame_t){node, 0}));
 }

@@ -20,8 +20,10 @@ hr_endpoint_t hr_import_parse_endpoint(hr_str_t text) {
 static hr_status_t scan_input(hr_import_t* im, hr_import_node_t* n, hr_str_t text) {
   hr_endpoint_t e = hr_import_parse_endpoint(text);
   if (e.index >= 0 && n->control_count)
-    return HR_ERROR(INVALID_ARGUMENT, "node '%.*s': input '%.*s' comes after a control input; control inputs must be last", HR_STR_ARG(n->name), HR_STR_ARG(text));
-  if (n->input_count == INT32_MAX || n->control_count == INT32_MAX) return HR_ERROR(INVALID_ARGUMENT, "node '%.*s' has too many inputs", HR_STR_ARG(n->name));
+    return HR_ERROR(INVALID_ARGUMENT, "node '%.*s': input '%.*s' comes after a control input; control inputs must be last",
+                    HR_STR_ARG(n->name), HR_STR_ARG(text));
+  if (n->input_count == INT32_MAX || n->control_count == INT32_MAX)
+    return HR_ERROR(INVALID_ARGUMENT, "node '%.*s' has too many inputs", HR_STR_ARG(n->name));
   *(e.index >= 0 ? &n->input_count : &n->control_count) += 1;
   return hr_vec_push(&im->inputs, ((hr_import_input_t){.name = e.node, .index = e.index}));
 }
@@ -75,10 +77,12 @@ static hr_status_t scan_versions(hr_import_t* im, hr_cursor_t span) {
 static hr_status_t scan_check_versions(const hr_import_t* im) {
   if (im->producer < 0) return HR_ERROR(INVALID_ARGUMENT, "GraphDef producer version %d is below the least one, 0", (int)im->producer);
   if (im->min_consumer > HR_GRAPH_VERSION)
-    return HR_ERROR(INVALID_ARGUMENT, "GraphDef min consumer version %d is above this library's version %d: a newer library is needed", (int)im->min_consumer, HR_GRAPH_VERSION);
+    return HR_ERROR(INVALID_ARGUMENT, "GraphDef min consumer version %d is above this library's version %d: a newer library is needed",
+                    (int)im->min_consumer, HR_GRAPH_VERSION);
   for (int64_t i = 0; i < im->bad_consumers.count; ++i)
     if (im->bad_consumers.data[i] == HR_GRAPH_VERSION)
-      return HR_ERROR(INVALID_ARGUMENT, "GraphDef refuses consumers of version %d, which this library is (bad_consumers)", HR_GRAPH_VERSION);
+      return HR_ERROR(INVALID_ARGUMENT, "GraphDef refuses consumers of version %d, which this library is (bad_consumers)",
+                      HR_GRAPH_VERSION);
   return NULL;
 }
 
@@ -91,7 +95,8 @@ hr_status_t hr_import_scan(hr_import_t* im, const void* data, size_t size) {
     if (field.key == HR_KEY_SPAN(GRAPH_NODE)) HR_TRY(scan_node(im, field.span));
     if (field.key == HR_KEY_SPAN(GRAPH_LIBRARY)) HR_TRY(hr_vec_push(&im->libraries, field.span));
     if (field.key == HR_KEY_SPAN(GRAPH_VERSIONS)) HR_TRY(scan_versions(im, field.span));
-    if (field.key == HR_KEY_VARINT(GRAPH_OLD_VERSION) && im->producer == 0) im->producer = (int32_t)field.value; /* before VersionDef existed */
+    if (field.key == HR_KEY_VARINT(GRAPH_OLD_VERSION) && im->producer == 0)
+      im->producer = (int32_t)field.value; /* before VersionDef existed */
   }
   return scan_check_versions(im);
 }

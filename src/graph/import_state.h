@@ -9,36 +9,36 @@
 enum { HR_IMPORT_MAPPED = -1 };
 
 typedef struct {
-  hr_str_t name;     /* in the GraphDef; the node's name while scanning */
-  int32_t index;     /* -1: control */
-  int32_t producer;  /* index in nodes; HR_IMPORT_MAPPED: `to` says where it comes from */
+  hr_str_t name;    /* in the GraphDef; the node's name while scanning */
+  int32_t index;    /* -1: control */
+  int32_t producer; /* index in nodes; HR_IMPORT_MAPPED: `to` says where it comes from */
   hr_value_t to;
 } hr_import_input_t;
 
 typedef struct {
   hr_str_t name, op, device;
-  hr_str_t new_name;             /* with prefix, unique */
+  hr_str_t new_name; /* with prefix, unique */
   int64_t first_input, first_attr;
   int32_t input_count, control_count, attr_count; /* inputs: data first, then controls */
-  uint8_t state;                 /* of the ordering walk */
+  uint8_t state;                                  /* of the ordering walk */
   bool is_merge, is_next_iteration;
-  hr_node_t* node;               /* once added */
+  hr_node_t* node; /* once added */
 } hr_import_node_t;
 
 typedef struct {
   hr_graph_t* g;
   const hr_import_options_t* options;
-  hr_arena_t arena;              /* of this import: new names */
+  hr_arena_t arena; /* of this import: new names */
   HR_VEC(hr_import_node_t) nodes;
   HR_VEC(hr_import_input_t) inputs;
-  HR_VEC(hr_cursor_t) attrs;     /* map entries */
+  HR_VEC(hr_cursor_t) attrs; /* map entries */
   HR_VEC(hr_cursor_t) libraries;
-  hr_map_t by_name;              /* GraphDef name to index */
+  hr_map_t by_name; /* GraphDef name to index */
   HR_VEC(int32_t) order;
   int32_t producer, min_consumer;
   HR_VEC(int32_t) bad_consumers;
-  uint8_t* map_used;             /* input_map entries that an input used */
-  bool renames;                  /* some node's new_name differs from its name */
+  uint8_t* map_used; /* input_map entries that an input used */
+  bool renames;      /* some node's new_name differs from its name */
 } hr_import_t;
 
 HR_MUST_USE hr_status_t hr_import_scan(hr_import_t* im, const void* data, size_t size);

@@ -4,9 +4,7 @@
 
 #include <stdio.h>
 
-static inline bool name_char_first(unsigned char c) {
-  return (unsigned)((c | 32) - 'a') < 26 || (unsigned)(c - '0') < 10 || c == '.';
-}
+static inline bool name_char_first(unsigned char c) { return (unsigned)((c | 32) - 'a') < 26 || (unsigned)(c - '0') < 10 || c == '.'; }
 
 static inline bool name_char_later(unsigned char c) { return name_char_first(c) || c == '_' || c == '-' || c == '/' || c == '>'; }
 
@@ -24,7 +22,8 @@ bool hr_graph_name_is_legal(hr_str_t name) { return name_is_legal(name, false); 
 hr_status_t hr_names_check(hr_str_t name, bool internal) {
   if (__builtin_expect(name_is_legal(name, internal), 1)) return NULL;
   if (name.size == 0) return HR_ERROR(INVALID_ARGUMENT, "the node has no name");
-  return HR_ERROR(INVALID_ARGUMENT, "illegal node name '%.*s': names match [A-Za-z0-9.][A-Za-z0-9_.\\-/>]*", HR_STR_ARG(hr_str_slice(name, 0, 200)));
+  return HR_ERROR(INVALID_ARGUMENT, "illegal node name '%.*s': names match [A-Za-z0-9.][A-Za-z0-9_.\\-/>]*",
+                  HR_STR_ARG(hr_str_slice(name, 0, 200)));
 }
 
 hr_status_t hr_names_index(hr_graph_t* g) {
@@ -37,7 +36,8 @@ hr_status_t hr_names_index(hr_graph_t* g) {
 
 hr_node_t* hr_graph_find(const hr_graph_t* g, hr_str_t name) {
   uintptr_t found;
-  if (g->names_pending) { /* a pass looks around in a copy, which has one owner and no lock; a scan is right even without memory for a map */
+  if (g->names_pending) { /* a pass looks around in a copy, which has one owner and no lock; a scan is right even without memory for a map
+                           */
     for (int64_t i = 0; i < g->nodes.count; ++i)
       if (g->nodes.data[i] && hr_str_equal(g->nodes.data[i]->name, name)) return g->nodes.data[i];
     return NULL;

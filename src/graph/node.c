@@ -10,7 +10,7 @@
 #include "graph/resolve.h"
 #include "graph/shapes.h"
 
-/* --- the block ------------------------------------------------------------------------------------------------------------------------ */
+/* --- the block ------------------------------------------------------------------------------------------------------------------- */
 typedef struct {
   size_t inputs, controls, shapes, values, extras, input_types, output_types, name, device, total;
 } node_layout_t;
@@ -69,12 +69,12 @@ static hr_node_t* node_lay_out(hr_graph_t* g, const hr_resolve_t* r) {
   return n;
 }
 
-/* --- inputs --------------------------------------------------------------------------------------------------------------------------- */
+/* --- inputs ---------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t input_check_endpoint(const hr_graph_t* g, hr_value_t v, int input) {
   if (v.node->graph != g) return HR_ERROR(INVALID_ARGUMENT, "input %d comes from node '%s' of another graph", input, v.node->name.data);
   if (v.index >= 0 && v.index < v.node->output_count) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "input %d wants output %d of node '%s' (%.*s), which has %d outputs", input, (int)v.index, v.node->name.data,
-                  HR_STR_ARG(v.node->attrs.def->name), (int)v.node->output_count);
+  return HR_ERROR(INVALID_ARGUMENT, "input %d wants output %d of node '%s' (%.*s), which has %d outputs", input, (int)v.index,
+                  v.node->name.data, HR_STR_ARG(v.node->attrs.def->name), (int)v.node->output_count);
 }
 
 /* A reference serves where a value is wanted; a value does not where a reference is. */
@@ -92,7 +92,8 @@ static hr_status_t node_take_inputs(const hr_resolve_t* r, hr_node_t* n) {
     hr_value_t v = r->desc->inputs[i];
     n->inputs[i] = v;
     if (v.node) {
-      if (!input_type_fits(n->input_types[i], hr_value_type(v))) return input_type_error(hr_resolve_input_name(r, i), i, v, n->input_types[i]);
+      if (!input_type_fits(n->input_types[i], hr_value_type(v)))
+        return input_type_error(hr_resolve_input_name(r, i), i, v, n->input_types[i]);
     } else if (!r->desc->allow_missing_inputs) {
       return HR_ERROR(INVALID_ARGUMENT, "input %d is missing", i);
     }
@@ -107,7 +108,7 @@ static hr_status_t inputs_check(const hr_graph_t* g, const hr_node_desc_t* desc)
   return NULL;
 }
 
-/* --- control inputs, each once ---------------------------------------------------------------------------------------------------------- */
+/* --- control inputs, each once --------------------------------------------------------------------------------------------------- */
 static bool control_is_in(hr_node_t* const* controls, int32_t count, const hr_node_t* node) {
   for (int32_t i = 0; i < count; ++i)
     if (controls[i] == node) return true;
@@ -138,9 +139,10 @@ static hr_status_t node_take_controls(const hr_graph_t* g, const hr_node_desc_t*
   return NULL;
 }
 
-/* --- attrs ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- attrs ----------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t attr_keep(hr_graph_t* g, const hr_attr_t* from, bool kept, hr_attr_t* out) {
-  bool plain = !from->is_list && (from->kind == HR_ATTR_TYPE || from->kind == HR_ATTR_INT || from->kind == HR_ATTR_BOOL || from->kind == HR_ATTR_FLOAT);
+  bool plain = !from->is_list &&
+               (from->kind == HR_ATTR_TYPE || from->kind == HR_ATTR_INT || from->kind == HR_ATTR_BOOL || from->kind == HR_ATTR_FLOAT);
   if (!kept && !plain) return hr_attr_copy(&g->arena, &g->tensors, from, out);
   *out = *from;
   return NULL;
@@ -170,12 +172,13 @@ static hr_status_t node_take_constant(hr_node_t* n) {
   if (n->attrs.def->node_class != HR_NODE_CONST || n->output_count != 1) return NULL;
   const hr_tensor_t* value = hr_attrs_tensor(&n->attrs, "value");
   if (value->dtype != hr_dtype_base(n->output_types[0]))
-    return HR_ERROR(INVALID_ARGUMENT, "attr 'value' is a %s tensor but attr 'dtype' is %s", hr_dtype_name(value->dtype), hr_dtype_name(n->output_types[0]));
+    return HR_ERROR(INVALID_ARGUMENT, "attr 'value' is a %s tensor but attr 'dtype' is %s", hr_dtype_name(value->dtype),
+                    hr_dtype_name(n->output_types[0]));
   n->constant = (hr_tensor_t*)value;
   return NULL;
 }
 
-/* --- adding ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- adding ---------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t op_find(const hr_graph_t* g, hr_str_t name, const hr_op_def_t** out) {
   hr_status_t status = hr_registry_find(name, out);
   if (!status || !hr_function_find(g, name)) return status;
@@ -185,8 +188,8 @@ static hr_status_t op_find(const hr_graph_t* g, hr_str_t name, const hr_op_def_t
 
 static hr_status_t op_check_version(const hr_graph_t* g, const hr_op_def_t* def) {
   if (def->op->deprecated <= 0 || g->producer < def->op->deprecated) return NULL;
-  return HR_ERROR(UNIMPLEMENTED, "the op is not available in GraphDef version %d: it was removed in version %d%s%s", (int)g->producer, def->op->deprecated,
-                  def->op->deprecated_why ? "; " : "", def->op->deprecated_why ? def->op->deprecated_why : "");
+  return HR_ERROR(UNIMPLEMENTED, "the op is not available in GraphDef version %d: it was removed in version %d%s%s", (int)g->producer,
+                  def->op->deprecated, def->op->deprecated_why ? "; " : "", def->op->deprecated_why ? def->op->deprecated_why : "");
 }
 
 static hr_status_t node_build(hr_graph_t* g, const hr_node_desc_t* desc, const hr_op_def_t* def, hr_node_t** out) {
@@ -249,15 +252,17 @@ hr_status_t hr_graph_add(hr_graph_t* g, const hr_node_desc_t* desc, hr_node_t** 
   if (!status) status = op_check_version(g, def);
   if (!status) status = node_add(g, desc, def, out);
   if (__builtin_expect(status == NULL, 1)) return NULL;
-  return hr_status_note(status, "node '%.*s' (%.*s): ", HR_STR_ARG(hr_str_slice(desc->name, 0, 500)), HR_STR_ARG(hr_str_slice(desc->op, 0, 200)));
+  return hr_status_note(status, "node '%.*s' (%.*s): ", HR_STR_ARG(hr_str_slice(desc->name, 0, 500)),
+                        HR_STR_ARG(hr_str_slice(desc->op, 0, 200)));
 }
 
-/* --- changing ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- changing -------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t input_replace(hr_graph_t* g, hr_node_t* node, int input, hr_value_t from) {
   if (node->graph != g || input < 0 || input >= node->input_count) return HR_ERROR(INVALID_ARGUMENT, "there is no input %d", input);
   if (!from.node) return HR_ERROR(INVALID_ARGUMENT, "input %d is missing", input);
   HR_TRY(input_check_endpoint(g, from, input));
-  if (!input_type_fits(node->input_types[input], hr_value_type(from))) return input_type_error(HR_STR(""), input, from, node->input_types[input]);
+  if (!input_type_fits(node->input_types[input], hr_value_type(from)))
+    return input_type_error(HR_STR(""), input, from, node->input_types[input]);
   hr_value_t old = node->inputs[input];
   if (old.node == from.node) {
     hr_edges_move(from, node, input);
@@ -275,7 +280,8 @@ hr_status_t hr_graph_set_input(hr_graph_t* g, hr_node_t* node, int input, hr_val
 }
 
 hr_status_t hr_graph_add_control(hr_graph_t* g, hr_node_t* node, hr_node_t* waits_for) {
-  if (node->graph != g || waits_for->graph != g) return HR_ERROR(INVALID_ARGUMENT, "node '%s': a control edge cannot join two graphs", node->name.data);
+  if (node->graph != g || waits_for->graph != g)
+    return HR_ERROR(INVALID_ARGUMENT, "node '%s': a control edge cannot join two graphs", node->name.data);
   if (node == waits_for) return HR_ERROR(INVALID_ARGUMENT, "node '%s' cannot wait for itself", node->name.data);
   if (control_is_in(node->controls, node->control_count, waits_for)) return NULL;
   hr_node_t** longer = hr_arena_alloc(&g->arena, ((size_t)node->control_count + 1) * sizeof *longer);

@@ -39,22 +39,26 @@ static hr_status_t order_cycle(const order_t* o, hr_node_t* const* nodes, int64_
   hr_node_t* on = NULL;
   for (int64_t i = 0; i < count && !on; ++i)
     if (o->pending[nodes[i]->id] > 0) on = nodes[i];
-  for (int64_t step = 0; step < count; ++step) { /* backwards along unordered edges: after so many steps we are on a cycle, not behind one */
+  for (int64_t step = 0; step < count;
+       ++step) { /* backwards along unordered edges: after so many steps we are on a cycle, not behind one */
     hr_node_t* before = NULL;
     for (int i = 0; i < on->input_count && !before; ++i)
-      if (on->inputs[i].node && o->pending[on->inputs[i].node->id] > 0 && !hr_order_is_back_edge(on->inputs[i].node, on)) before = on->inputs[i].node;
+      if (on->inputs[i].node && o->pending[on->inputs[i].node->id] > 0 && !hr_order_is_back_edge(on->inputs[i].node, on))
+        before = on->inputs[i].node;
     for (int i = 0; i < on->control_count && !before; ++i)
       if (o->pending[on->controls[i]->id] > 0) before = on->controls[i];
     if (!before) break;
     on = before;
   }
-  return HR_ERROR(INVALID_ARGUMENT, "the graph has a cycle through node '%s' (%.*s) that no NextIteration closes", on->name.data, HR_STR_ARG(on->attrs.def->name));
+  return HR_ERROR(INVALID_ARGUMENT, "the graph has a cycle through node '%s' (%.*s) that no NextIteration closes", on->name.data,
+                  HR_STR_ARG(on->attrs.def->name));
 }
 
 hr_status_t hr_order_nodes(const hr_graph_t* g, hr_node_t** nodes, int64_t count) {
   hr_status_t status = NULL;
   if (count == 0) return NULL;
-  order_t o = {.pending = hr_alloc_array((size_t)g->nodes.count + 1, sizeof(int32_t)), .queue = hr_alloc_array((size_t)count + 1, sizeof(hr_node_t*))};
+  order_t o = {.pending = hr_alloc_array((size_t)g->nodes.count + 1, sizeof(int32_t)),
+               .queue = hr_alloc_array((size_t)count + 1, sizeof(hr_node_t*))};
   if (!o.pending || !o.queue) {
     status = hr_status_out_of_memory();
     goto done;

@@ -7,7 +7,10 @@
 
 enum { PRUNE_SEEN = 1, PRUNE_FED = 2 };
 
-typedef struct { hr_node_t* node; int32_t next; } prune_frame_t; /* next: data inputs, then controls */
+typedef struct {
+  hr_node_t* node;
+  int32_t next;
+} prune_frame_t; /* next: data inputs, then controls */
 
 typedef struct {
   const hr_graph_t* g;
@@ -24,15 +27,16 @@ static const void* feed_key(hr_value_t v) { return &v.node->shapes[v.index]; }
 static hr_status_t prune_check(const hr_graph_t* g, hr_value_t v, const char* what) {
   if (!v.node || v.node->graph != g) return HR_ERROR(INVALID_ARGUMENT, "a %s is not a node of this graph", what);
   if (v.index >= 0 && v.index < v.node->output_count) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "%s '%s:%d' is out of range: node '%s' (%.*s) has %d outputs", what, v.node->name.data, (int)v.index, v.node->name.data,
-                  HR_STR_ARG(v.node->attrs.def->name), (int)v.node->output_count);
+  return HR_ERROR(INVALID_ARGUMENT, "%s '%s:%d' is out of range: node '%s' (%.*s) has %d outputs", what, v.node->name.data, (int)v.index,
+                  v.node->name.data, HR_STR_ARG(v.node->attrs.def->name), (int)v.node->output_count);
 }
 
 static hr_status_t prune_take_feeds(prune_walk_t* w) {
   for (int32_t i = 0; i < w->request->feed_count; ++i) {
     hr_value_t v = w->request->feeds[i];
     HR_TRY(prune_check(w->g, v, "feed"));
-    if (hr_map_find_ptr(&w->feeds, feed_key(v), NULL)) return HR_ERROR(INVALID_ARGUMENT, "endpoint '%s:%d' is fed more than once", v.node->name.data, (int)v.index);
+    if (hr_map_find_ptr(&w->feeds, feed_key(v), NULL))
+      return HR_ERROR(INVALID_ARGUMENT, "endpoint '%s:%d' is fed more than once", v.node->name.data, (int)v.index);
     HR_TRY(hr_map_set_ptr(&w->feeds, feed_key(v), (uintptr_t)i));
     w->marks[v.node->id] |= PRUNE_FED;
   }
@@ -90,7 +94,8 @@ static hr_status_t prune_walk(prune_walk_t* w) {
   for (int32_t i = 0; i < q->fetch_count; ++i) {
     HR_TRY(prune_check(w->g, q->fetches[i], "fetch"));
     if (prune_is_fed(w, q->fetches[i]))
-      return HR_ERROR(INVALID_ARGUMENT, "endpoint '%s:%d' is both fed and fetched", q->fetches[i].node->name.data, (int)q->fetches[i].index);
+      return HR_ERROR(INVALID_ARGUMENT, "endpoint '%s:%d' is both fed and fetched", q->fetches[i].node->name.data,
+                      (int)q->fetches[i].index);
     HR_TRY(prune_walk_from(w, q->fetches[i].node));
   }
   for (int32_t i = 0; i < q->target_count; ++i) {
@@ -107,7 +112,8 @@ hr_status_t hr_prune_run(const hr_graph_t* g, const hr_prune_request_t* request,
   hr_status_t status = w.marks ? prune_walk(&w) : hr_status_out_of_memory();
   /* A loop's back edge makes the walk emit a Merge before its NextIteration or, entered from there, out of order: sort once more. */
   bool loops = false;
-  for (int64_t i = 0; !status && i < out->nodes.count && !loops; ++i) loops = out->nodes.data[i]->attrs.def->node_class == HR_NODE_MERGE || out->nodes.data[i]->attrs.def->node_class == HR_NODE_REF_MERGE;
+  for (int64_t i = 0; !status && i < out->nodes.count && !loops; ++i)
+    loops = out->nodes.data[i]->attrs.def->node_class == HR_NODE_MERGE || out->nodes.data[i]->attrs.def->node_class == HR_NODE_REF_MERGE;
   if (!status && loops) status = hr_order_nodes(g, out->nodes.data, out->nodes.count);
   hr_map_deinit(&w.feeds);
   hr_vec_deinit(&w.stack);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resolving a description against a signature. Order matters: given attrs first, then lengths, then types from inputs, then defaults, so that
- * an input's type wins over a default (Tidx of an int64 index) but never over what was given. */
+/* Resolving a description against a signature. Order matters: given attrs first, then lengths, then types from inputs, then defaults, so
+ * that an input's type wins over a default (Tidx of an int64 index) but never over what was given. */
 #include "graph/resolve.h"
 
 static hr_str_t attr_name(const hr_resolve_t* r, int attr) { return r->def->attrs[attr].name; }
@@ -41,7 +41,7 @@ static hr_status_t attrs_take_given(hr_resolve_t* r) {
   return NULL;
 }
 
-/* --- how many inputs each argument has ---------------------------------------------------------------------------------------------- */
+/* --- how many inputs each argument has ------------------------------------------------------------------------------------------- */
 static int length_attr(const hr_arg_def_t* arg) { return arg->list_attr >= 0 ? arg->list_attr : arg->number_attr; }
 
 /* Length by attrs alone; -1 while its attr is unset. */
@@ -57,7 +57,8 @@ static hr_status_t length_mismatch(const hr_resolve_t* r, int64_t wanted) {
   hr_strbuf_init(&sig);
   hr_sig_print(r->def, &sig);
   hr_str_t text = hr_strbuf_view(&sig);
-  hr_status_t status = HR_ERROR(INVALID_ARGUMENT, "%d inputs given but %lld wanted by %.*s", (int)r->desc->input_count, (long long)wanted, HR_STR_ARG(text));
+  hr_status_t status =
+      HR_ERROR(INVALID_ARGUMENT, "%d inputs given but %lld wanted by %.*s", (int)r->desc->input_count, (long long)wanted, HR_STR_ARG(text));
   hr_strbuf_deinit(&sig);
   return status;
 }
@@ -68,7 +69,8 @@ static hr_status_t lengths_from_lists(hr_resolve_t* r) {
     const hr_arg_def_t* arg = &r->def->inputs[a];
     int64_t n = r->desc->input_lists[a], known = length_known(r, arg);
     if (n < 0 || (known >= 0 && known != n))
-      return HR_ERROR(INVALID_ARGUMENT, "argument '%.*s' was given %lld inputs but has %lld by its attr", HR_STR_ARG(arg->name), (long long)n, (long long)known);
+      return HR_ERROR(INVALID_ARGUMENT, "argument '%.*s' was given %lld inputs but has %lld by its attr", HR_STR_ARG(arg->name),
+                      (long long)n, (long long)known);
     r->lengths[a] = (int32_t)n;
     sum += n;
   }
@@ -89,8 +91,8 @@ static hr_status_t lengths_from_rest(hr_resolve_t* r) {
     }
     int attr = length_attr(&r->def->inputs[a]);
     if (open && attr != open_attr)
-      return HR_ERROR(INVALID_ARGUMENT, "cannot tell how the inputs divide among arguments: give attr '%.*s' or '%.*s'", HR_STR_ARG(attr_name(r, open_attr)),
-                      HR_STR_ARG(attr_name(r, attr)));
+      return HR_ERROR(INVALID_ARGUMENT, "cannot tell how the inputs divide among arguments: give attr '%.*s' or '%.*s'",
+                      HR_STR_ARG(attr_name(r, open_attr)), HR_STR_ARG(attr_name(r, attr)));
     open_attr = attr;
     ++open;
   }
@@ -101,7 +103,7 @@ static hr_status_t lengths_from_rest(hr_resolve_t* r) {
   return NULL;
 }
 
-/* --- attrs from inputs --------------------------------------------------------------------------------------------------------------- */
+/* --- attrs from inputs ----------------------------------------------------------------------------------------------------------- */
 static hr_status_t attr_infer_number(hr_resolve_t* r, int attr, int64_t n) {
   if (r->origins[attr] == HR_RESOLVE_UNSET) {
     r->values[attr] = (hr_attr_t){.kind = HR_ATTR_INT, .u.i = n};
@@ -109,7 +111,8 @@ static hr_status_t attr_infer_number(hr_resolve_t* r, int attr, int64_t n) {
     return attr_check(r, attr);
   }
   if (r->values[attr].u.i == n) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "attr '%.*s' is %lld but a list of %lld inputs was given", HR_STR_ARG(attr_name(r, attr)), (long long)r->values[attr].u.i, (long long)n);
+  return HR_ERROR(INVALID_ARGUMENT, "attr '%.*s' is %lld but a list of %lld inputs was given", HR_STR_ARG(attr_name(r, attr)),
+                  (long long)r->values[attr].u.i, (long long)n);
 }
 
 static hr_status_t attr_infer_type(hr_resolve_t* r, int attr, const hr_value_t* inputs, int32_t n) {
@@ -128,7 +131,8 @@ static hr_status_t attr_infer_types(hr_resolve_t* r, int attr, const hr_value_t*
   int32_t* types = hr_arena_alloc(r->arena, (size_t)n * sizeof *types);
   if (!types) return hr_status_out_of_memory();
   for (int32_t i = 0; i < n; ++i) {
-    if (!inputs[i].node) return HR_ERROR(INVALID_ARGUMENT, "attr '%.*s' is needed while an input is missing", HR_STR_ARG(attr_name(r, attr)));
+    if (!inputs[i].node)
+      return HR_ERROR(INVALID_ARGUMENT, "attr '%.*s' is needed while an input is missing", HR_STR_ARG(attr_name(r, attr)));
     types[i] = hr_dtype_base(hr_value_type(inputs[i]));
   }
   r->values[attr] = (hr_attr_t){.kind = HR_ATTR_TYPE, .is_list = true, .count = n, .u.types = types};
@@ -141,8 +145,10 @@ static hr_status_t attrs_infer(hr_resolve_t* r) {
   for (int a = 0; a < r->def->input_count; ++a) {
     const hr_arg_def_t* arg = &r->def->inputs[a];
     if (arg->number_attr >= 0) HR_TRY(attr_infer_number(r, arg->number_attr, r->lengths[a]));
-    if (arg->list_attr >= 0) HR_TRY(attr_infer_types(r, arg->list_attr, inputs, r->lengths[a]));
-    else if (arg->type_attr >= 0) HR_TRY(attr_infer_type(r, arg->type_attr, inputs, r->lengths[a]));
+    if (arg->list_attr >= 0)
+      HR_TRY(attr_infer_types(r, arg->list_attr, inputs, r->lengths[a]));
+    else if (arg->type_attr >= 0)
+      HR_TRY(attr_infer_type(r, arg->type_attr, inputs, r->lengths[a]));
     inputs += r->lengths[a];
   }
   return NULL;
@@ -165,8 +171,8 @@ static hr_status_t outputs_count(hr_resolve_t* r) {
   for (int a = 0; a < r->def->output_count; ++a) {
     int64_t n = length_known(r, &r->def->outputs[a]);
     if (n < 0 || n > HR_RESOLVE_MOST_OUTPUTS || (sum += n) > HR_RESOLVE_MOST_OUTPUTS)
-      return HR_ERROR(INVALID_ARGUMENT, "output '%.*s' would be %lld tensors; 0 to %d are supported", HR_STR_ARG(r->def->outputs[a].name), (long long)n,
-                      HR_RESOLVE_MOST_OUTPUTS);
+      return HR_ERROR(INVALID_ARGUMENT, "output '%.*s' would be %lld tensors; 0 to %d are supported", HR_STR_ARG(r->def->outputs[a].name),
+                      (long long)n, HR_RESOLVE_MOST_OUTPUTS);
   }
   r->output_count = (int32_t)sum;
   return NULL;
@@ -201,8 +207,10 @@ hr_status_t hr_resolve_run(hr_resolve_t* r, hr_arena_t* arena, const hr_op_def_t
 
 static int32_t arg_type(const hr_resolve_t* r, const hr_arg_def_t* arg, int64_t i) {
   int32_t type = arg->type;
-  if (arg->list_attr >= 0) type = r->values[arg->list_attr].u.types[i];
-  else if (arg->type_attr >= 0) type = r->values[arg->type_attr].u.type;
+  if (arg->list_attr >= 0)
+    type = r->values[arg->list_attr].u.types[i];
+  else if (arg->type_attr >= 0)
+    type = r->values[arg->type_attr].u.type;
   return arg->is_ref && !hr_dtype_is_ref(type) ? type + HR_DTYPE_REF : type;
 }
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a description to what the op's signature makes of it: attrs in the signature's order with types and lengths inferred from the inputs,
- * defaults filled in, and the element types of inputs and outputs. Nothing here changes the graph. */
+/* From a description to what the op's signature makes of it: attrs in the signature's order with types and lengths inferred from the
+ * inputs, defaults filled in, and the element types of inputs and outputs. Nothing here changes the graph. */
 #ifndef HR_GRAPH_RESOLVE_H
 #define HR_GRAPH_RESOLVE_H
 #include "graph/graph.h"
 
 enum { HR_RESOLVE_ATTRS = 32, HR_RESOLVE_ARGS = 32, HR_RESOLVE_MOST_OUTPUTS = 1000000 };
 
-typedef enum { HR_RESOLVE_UNSET, HR_RESOLVE_GIVEN, HR_RESOLVE_KEPT } hr_resolve_origin_t; /* KEPT: needs no copy (a default, or made in the arena) */
+typedef enum {
+  HR_RESOLVE_UNSET,
+  HR_RESOLVE_GIVEN,
+  HR_RESOLVE_KEPT
+} hr_resolve_origin_t; /* KEPT: needs no copy (a default, or made in the arena) */
 
 typedef struct {
   const hr_node_desc_t* desc;

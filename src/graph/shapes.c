@@ -44,7 +44,8 @@ static bool node_has_handles(const hr_node_t* n) {
 static bool shape_run_set_inputs(shape_run_t* run) {
   const hr_node_t* n = run->node;
   const hr_pshape_t** shapes = run->inputs;
-  if (n->input_count > SHAPES_ON_STACK && !(shapes = hr_arena_array(&run->graph->arena, (size_t)n->input_count, sizeof *shapes))) return false;
+  if (n->input_count > SHAPES_ON_STACK && !(shapes = hr_arena_array(&run->graph->arena, (size_t)n->input_count, sizeof *shapes)))
+    return false;
   for (int i = 0; i < n->input_count; ++i) shapes[i] = n->inputs[i].node ? hr_value_shape(n->inputs[i]) : &hr_pshape_unknown;
   run->infer.input_shapes = shapes;
   return true;
@@ -76,7 +77,8 @@ static bool shape_run_set_handles(shape_run_t* run) {
 static hr_status_t shape_run_keep_handles(shape_run_t* run) {
   hr_node_t* n = run->node;
   bool any = false;
-  for (int i = 0; i < n->output_count; ++i) any |= run->infer.output_handle_types[i] != HR_DTYPE_INVALID || run->infer.output_handle_shapes[i];
+  for (int i = 0; i < n->output_count; ++i)
+    any |= run->infer.output_handle_types[i] != HR_DTYPE_INVALID || run->infer.output_handle_shapes[i];
   if (!any) return NULL;
   if (!(n->handles = hr_arena_array(&run->graph->arena, (size_t)n->output_count, sizeof *n->handles))) return hr_status_out_of_memory();
   for (int i = 0; i < n->output_count; ++i)
@@ -89,9 +91,16 @@ hr_status_t hr_shapes_infer(hr_graph_t* g, hr_node_t* n) {
   shape_run_t run;
   run.graph = g;
   run.node = n;
-  run.infer = (hr_infer_t){.arena = &g->arena, .attrs = &n->attrs, .input_count = n->input_count, .output_count = n->output_count,
-                           .input_types = n->input_types, .output_types = n->output_types, .output_shapes = n->shapes,
-                           .constant = shape_run_constant, .as_shape = shape_run_as_shape, .arg = &run};
+  run.infer = (hr_infer_t){.arena = &g->arena,
+                           .attrs = &n->attrs,
+                           .input_count = n->input_count,
+                           .output_count = n->output_count,
+                           .input_types = n->input_types,
+                           .output_types = n->output_types,
+                           .output_shapes = n->shapes,
+                           .constant = shape_run_constant,
+                           .as_shape = shape_run_as_shape,
+                           .arg = &run};
   bool handles = node_has_handles(n);
   if (!shape_run_set_inputs(&run) || (handles && !shape_run_set_handles(&run))) return hr_status_out_of_memory();
   HR_TRY(hr_infer_run(&run.infer));
@@ -100,7 +109,8 @@ hr_status_t hr_shapes_infer(hr_graph_t* g, hr_node_t* n) {
 
 hr_status_t hr_graph_refine_shape(hr_graph_t* g, hr_value_t v, const hr_pshape_t* shape) {
   if (v.node->graph != g || v.index < 0 || v.index >= v.node->output_count)
-    return HR_ERROR(INVALID_ARGUMENT, "node '%s' has %d outputs, not one of number %d", v.node->name.data, (int)v.node->output_count, (int)v.index);
+    return HR_ERROR(INVALID_ARGUMENT, "node '%s' has %d outputs, not one of number %d", v.node->name.data, (int)v.node->output_count,
+                    (int)v.index);
   const hr_pshape_t* known = v.node->shapes[v.index];
   const hr_pshape_t* merged = NULL;
   hr_status_t status = hr_pshape_merge(&g->arena, known, shape, &merged);

@@ -5,12 +5,14 @@
 #include "graph/names.h"
 #include "graph/order.h"
 
-#define VALID(n, condition, ...) \
-  do { \
+#define VALID(n, condition, ...)                                                                             \
+  do {                                                                                                       \
     if (!(condition)) return hr_status_note(HR_ERROR(INTERNAL, __VA_ARGS__), "node '%s': ", (n)->name.data); \
   } while (0)
 
-static bool valid_is_in_graph(const hr_graph_t* g, const hr_node_t* n) { return n && n->id >= 0 && n->id < g->nodes.count && g->nodes.data[n->id] == n; }
+static bool valid_is_in_graph(const hr_graph_t* g, const hr_node_t* n) {
+  return n && n->id >= 0 && n->id < g->nodes.count && g->nodes.data[n->id] == n;
+}
 
 static hr_status_t valid_identity(const hr_graph_t* g, const hr_node_t* n, int64_t at) {
   VALID(n, n->id == at && n->graph == g, "its id is %d but it stands at %lld", (int)n->id, (long long)at);
@@ -25,8 +27,9 @@ static hr_status_t valid_identity(const hr_graph_t* g, const hr_node_t* n, int64
 static hr_status_t valid_attrs(const hr_node_t* n) {
   for (int i = 0; i < n->attrs.def->attr_count; ++i) {
     const hr_attr_def_t* want = &n->attrs.def->attrs[i];
-    VALID(n, n->attrs.values[i].kind == want->kind && n->attrs.values[i].is_list == want->is_list, "attr '%.*s' is %s instead of %s", HR_STR_ARG(want->name),
-          hr_attr_kind_name((hr_attr_kind_t)n->attrs.values[i].kind, n->attrs.values[i].is_list), hr_attr_kind_name((hr_attr_kind_t)want->kind, want->is_list));
+    VALID(n, n->attrs.values[i].kind == want->kind && n->attrs.values[i].is_list == want->is_list, "attr '%.*s' is %s instead of %s",
+          HR_STR_ARG(want->name), hr_attr_kind_name((hr_attr_kind_t)n->attrs.values[i].kind, n->attrs.values[i].is_list),
+          hr_attr_kind_name((hr_attr_kind_t)want->kind, want->is_list));
   }
   return NULL;
 }
@@ -37,10 +40,13 @@ static hr_status_t valid_types(const hr_node_t* n, bool outputs) {
   int count = 0;
   hr_arena_init(&arena);
   hr_status_t status = hr_sig_arg_types(&arena, n->attrs.def, n->attrs.values, outputs, &types, &count);
-  if (!status && count != (outputs ? n->output_count : n->input_count)) status = HR_ERROR(INTERNAL, "node '%s': its signature wants %d ends", n->name.data, count);
+  if (!status && count != (outputs ? n->output_count : n->input_count))
+    status = HR_ERROR(INTERNAL, "node '%s': its signature wants %d ends", n->name.data, count);
   const int32_t* have = outputs ? n->output_types : n->input_types;
   for (int i = 0; !status && i < count; ++i)
-    if (have[i] != types[i]) status = HR_ERROR(INTERNAL, "node '%s': end %d is %s, its signature says %s", n->name.data, i, hr_dtype_name(have[i]), hr_dtype_name(types[i]));
+    if (have[i] != types[i])
+      status = HR_ERROR(INTERNAL, "node '%s': end %d is %s, its signature says %s", n->name.data, i, hr_dtype_name(have[i]),
+                        hr_dtype_name(types[i]));
   hr_arena_deinit(&arena);
   return status;
 }
@@ -50,7 +56,8 @@ static hr_status_t valid_inputs(const hr_graph_t* g, const hr_node_t* n) {
     hr_value_t v = n->inputs[i];
     VALID(n, valid_is_in_graph(g, v.node) && v.index >= 0 && v.index < v.node->output_count, "input %d is no output of the graph", i);
     int32_t have = hr_value_type(v), want = n->input_types[i];
-    VALID(n, have == want || (hr_dtype_is_ref(have) && (int32_t)hr_dtype_base(have) == want), "input %d is %s instead of %s", i, hr_dtype_name(have), hr_dtype_name(want));
+    VALID(n, have == want || (hr_dtype_is_ref(have) && (int32_t)hr_dtype_base(have) == want), "input %d is %s instead of %s", i,
+          hr_dtype_name(have), hr_dtype_name(want));
     int64_t edges = 0;
     for (int64_t k = 0; k < v.node->consumers.count; ++k)
       edges += v.node->consumers.data[k].node == n && v.node->consumers.data[k].input == i && v.node->consumers.data[k].output == v.index;
@@ -70,7 +77,8 @@ static hr_status_t valid_consumers(const hr_graph_t* g, const hr_node_t* n) {
     const hr_node_t* c = n->consumers.data[k].node;
     int32_t input = n->consumers.data[k].input;
     VALID(n, valid_is_in_graph(g, c) && input >= 0 && input < c->input_count, "consumer %lld is no input of the graph", (long long)k);
-    VALID(n, c->inputs[input].node == n && c->inputs[input].index == n->consumers.data[k].output, "consumer '%s' reads something else", c->name.data);
+    VALID(n, c->inputs[input].node == n && c->inputs[input].index == n->consumers.data[k].output, "consumer '%s' reads something else",
+          c->name.data);
   }
   for (int64_t k = 0; k < n->control_consumers.count; ++k) {
     const hr_node_t* c = n->control_consumers.data[k];
@@ -90,7 +98,8 @@ static hr_status_t valid_node(const hr_graph_t* g, const hr_node_t* n, int64_t a
   HR_TRY(valid_inputs(g, n));
   HR_TRY(valid_consumers(g, n));
   for (int i = 0; i < n->output_count; ++i) VALID(n, n->shapes[i] && n->shapes[i]->rank >= -1, "output %d has no shape", i);
-  VALID(n, !n->constant || (n->output_count > 0 && n->constant->dtype == hr_dtype_base(n->output_types[0])), "its constant has another type");
+  VALID(n, !n->constant || (n->output_count > 0 && n->constant->dtype == hr_dtype_base(n->output_types[0])),
+        "its constant has another type");
   return NULL;
 }
 

@@ -12,7 +12,8 @@ static hr_status_t copy(const hr_graph_t* g, const hr_prune_request_t* q, hr_gra
 HR_TEST(prune_takes_what_is_needed_in_order) {
   hr_graph_t* g = fixture_graph();
   hr_node_t *x = fixture_placeholder(g, "x", HR_F32, -1, NULL), *y = fixture_placeholder(g, "y", HR_F32, -1, NULL);
-  hr_node_t *a = fixture_add2(g, "Add", "a", x, x), *b = fixture_add2(g, "Add", "b", a, y), *n = fixture_add(g, "NoOp", "n", 0, NULL, HR_NO_ATTRS);
+  hr_node_t *a = fixture_add2(g, "Add", "a", x, x), *b = fixture_add2(g, "Add", "b", a, y),
+            *n = fixture_add(g, "NoOp", "n", 0, NULL, HR_NO_ATTRS);
   fixture_add2(g, "Add", "unused", a, b);
   HR_CHECK_OK(hr_graph_add_control(g, b, n));
   hr_value_t fetch = fixture_out(b, 0), feed = fixture_out(a, 0);
@@ -53,7 +54,8 @@ HR_TEST(copy_rewires_feeds) {
   hr_graph_t* g = fixture_graph();
   hr_node_t *x = fixture_placeholder(g, "x", HR_F32, 1, (const int64_t[]){3}), *w = fixture_const_i32(g, "w", 2, (const int64_t[]){1, 2});
   hr_node_t* id = fixture_add(g, "IdentityN", "id", HR_VALUES(fixture_out(x, 0), fixture_out(w, 0)), HR_NO_ATTRS);
-  hr_node_t *s = fixture_add2(g, "Add", "s", x, x), *out = fixture_add(g, "IdentityN", "out", HR_VALUES(fixture_out(id, 0), fixture_out(id, 1), fixture_out(s, 0)), HR_NO_ATTRS);
+  hr_node_t *s = fixture_add2(g, "Add", "s", x, x),
+            *out = fixture_add(g, "IdentityN", "out", HR_VALUES(fixture_out(id, 0), fixture_out(id, 1), fixture_out(s, 0)), HR_NO_ATTRS);
   HR_CHECK_OK(hr_graph_add_control(g, out, x));
   hr_value_t feeds[] = {fixture_out(id, 0), fixture_out(x, 0)}, fetch = fixture_out(out, 2);
   hr_prune_request_t q = {.feeds = feeds, .feed_count = 2, .fetches = &fetch, .fetch_count = 1};
@@ -77,7 +79,8 @@ HR_TEST(copy_rewires_feeds) {
 HR_TEST(copies_are_edited) {
   hr_graph_t* g = fixture_graph();
   hr_node_t *x = fixture_placeholder(g, "x", HR_F32, -1, NULL), *i = fixture_const_i32(g, "i", -1, (const int64_t[]){1});
-  hr_node_t *a = fixture_add1(g, "Identity", "a", x), *b = fixture_add2(g, "Add", "b", a, a), *n = fixture_add(g, "NoOp", "n", 0, NULL, HR_NO_ATTRS);
+  hr_node_t *a = fixture_add1(g, "Identity", "a", x), *b = fixture_add2(g, "Add", "b", a, a),
+            *n = fixture_add(g, "NoOp", "n", 0, NULL, HR_NO_ATTRS);
   hr_node_t* all[] = {b, n, i};
   HR_CHECK_OK(hr_graph_add_control(g, b, n));
   HR_CHECK_OK(hr_graph_add_control(g, n, a));
@@ -85,7 +88,8 @@ HR_TEST(copies_are_edited) {
   hr_graph_copy_t c;
   HR_REQUIRE_OK(copy(g, &q, &c));
   hr_node_t *cx = c.of_source[x->id], *ca = c.of_source[a->id], *cb = c.of_source[b->id], *cn = c.of_source[n->id], *made = NULL;
-  HR_CHECK_CODE(hr_graph_replace_value(c.graph, fixture_out(ca, 0), fixture_out(c.of_source[i->id], 0)), HR_INVALID_ARGUMENT, "(int32) cannot stand for 'a:0' (float)");
+  HR_CHECK_CODE(hr_graph_replace_value(c.graph, fixture_out(ca, 0), fixture_out(c.of_source[i->id], 0)), HR_INVALID_ARGUMENT,
+                "(int32) cannot stand for 'a:0' (float)");
   HR_CHECK_CODE(hr_graph_remove(c.graph, ca), HR_FAILED_PRECONDITION, "has 3 consumers");
   HR_CHECK_OK(hr_graph_replace_value(c.graph, fixture_out(ca, 0), fixture_out(cx, 0)));
   HR_CHECK(cb->inputs[0].node == cx && cb->inputs[1].node == cx);

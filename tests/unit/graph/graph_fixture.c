@@ -52,7 +52,8 @@ static hr_status_t infer_read(hr_infer_t* s) {
 static hr_status_t add_i32(hr_kernel_ctx_t* k) {
   hr_tensor_t* out;
   HR_TRY(hr_output(k, 0, &hr_input(k, 0)->shape, &out));
-  for (int64_t i = 0; i < out->count; ++i) ((int32_t*)out->data)[i] = ((const int32_t*)hr_input(k, 0)->data)[i] + ((const int32_t*)hr_input(k, 1)->data)[i];
+  for (int64_t i = 0; i < out->count; ++i)
+    ((int32_t*)out->data)[i] = ((const int32_t*)hr_input(k, 0)->data)[i] + ((const int32_t*)hr_input(k, 1)->data)[i];
   return NULL;
 }
 
@@ -61,12 +62,16 @@ static hr_status_t always_fails(hr_kernel_ctx_t* k) {
   return HR_ERROR(INVALID_ARGUMENT, "it always fails");
 }
 
-#define OP(op_name, signature, op_attrs, ...) static const hr_op_t op_##op_name = {.name = #op_name, .sig = signature, .attrs = op_attrs, .doc = "", HR_HERE, __VA_ARGS__}
-OP(Add, "x: T; y: T -> z: T", "T: type{half,float,double,int32,int64}", .shape = hr_infer_broadcasted, HR_KERNELS(HR_CPU("T", HR_M(I32), add_i32)));
-OP(Assign, "ref: Ref(T); value: T -> output_ref: Ref(T)", "T: type; use_locking: bool = true", .shape = hr_infer_same, .flags = HR_OP_STATEFUL);
+#define OP(op_name, signature, op_attrs, ...) \
+  static const hr_op_t op_##op_name = {.name = #op_name, .sig = signature, .attrs = op_attrs, .doc = "", HR_HERE, __VA_ARGS__}
+OP(Add, "x: T; y: T -> z: T", "T: type{half,float,double,int32,int64}", .shape = hr_infer_broadcasted,
+   HR_KERNELS(HR_CPU("T", HR_M(I32), add_i32)));
+OP(Assign, "ref: Ref(T); value: T -> output_ref: Ref(T)", "T: type; use_locking: bool = true", .shape = hr_infer_same,
+   .flags = HR_OP_STATEFUL);
 OP(ConcatV2, "values: N * T; axis: Tidx -> output: T", "N: int >= 2; T: type; Tidx: type{int32,int64} = int32", .shape = infer_concat);
 OP(Const, "-> output: dtype", "value: tensor; dtype: type", .shape = infer_const);
-OP(Enter, "data: T -> output: T", "T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10", .shape = hr_infer_same);
+OP(Enter, "data: T -> output: T", "T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10",
+   .shape = hr_infer_same);
 OP(Exit, "data: T -> output: T", "T: type", .shape = hr_infer_same);
 OP(Fails, "x: T -> y: T", "T: type", .shape = hr_infer_same, HR_KERNELS(HR_CPU_ANY(always_fails)));
 OP(IdentityN, "input: T -> output: T", "T: list(type) >= 1", .shape = hr_infer_any);
@@ -83,15 +88,19 @@ OP(Reshape, "tensor: T; shape: Tshape -> output: T", "T: type; Tshape: type{int3
 OP(Shape, "input: T -> output: out_type", "T: type; out_type: type{int32,int64} = int32", .shape = infer_shape);
 OP(Split, "split_dim: int32; value: T -> output: num_split * T", "num_split: int >= 1; T: type", .shape = hr_infer_any);
 OP(StridedSlice, "input: T; begin: Index; end: Index; strides: Index -> output: T",
-   "T: type; Index: type{int32,int64}; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0", .shape = hr_infer_any);
+   "T: type; Index: type{int32,int64}; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; "
+   "shrink_axis_mask: int = 0",
+   .shape = hr_infer_any);
 OP(Switch, "data: T; pred: bool -> output_false: T; output_true: T", "T: type", .shape = hr_infer_any);
 OP(TwoLists, "a: Ta; b: Tb ->", "Ta: list(type); Tb: list(type)", .shape = hr_infer_none);
 OP(VarHandleOp, "-> resource: resource", "dtype: type; shape: shape", .shape = infer_handle, .flags = HR_OP_STATEFUL);
 OP(VariableV2, "-> ref: Ref(dtype)", "shape: shape; dtype: type", .shape = hr_infer_from_attr, .flags = HR_OP_STATEFUL);
 
 static const hr_op_t* const fixture_ops[] = {
-    &op_Add, &op_Assign, &op_ConcatV2, &op_Const, &op_Enter, &op_Exit, &op_Fails, &op_Identity, &op_IdentityN, &op_LoopCond, &op_Merge, &op_NextIteration, &op_NoOp, &op_Old,
-    &op_Pack, &op_Placeholder, &op_ReadVariableOp, &op_Reshape, &op_Shape, &op_Split, &op_StridedSlice, &op_Switch, &op_TwoLists, &op_VarHandleOp, &op_VariableV2,
+    &op_Add,      &op_Assign,      &op_ConcatV2,       &op_Const,      &op_Enter,         &op_Exit,  &op_Fails,
+    &op_Identity, &op_IdentityN,   &op_LoopCond,       &op_Merge,      &op_NextIteration, &op_NoOp,  &op_Old,
+    &op_Pack,     &op_Placeholder, &op_ReadVariableOp, &op_Reshape,    &op_Shape,         &op_Split, &op_StridedSlice,
+    &op_Switch,   &op_TwoLists,    &op_VarHandleOp,    &op_VariableV2,
 };
 
 /* Before main, all signatures parsed, so that no test is charged for what the registry keeps. */
@@ -108,9 +117,11 @@ hr_graph_t* fixture_graph(void) {
   return g;
 }
 
-hr_node_t* fixture_add(hr_graph_t* g, const char* op, const char* name, int input_count, const hr_value_t* inputs, int attr_count, const hr_named_attr_t* attrs) {
+hr_node_t* fixture_add(hr_graph_t* g, const char* op, const char* name, int input_count, const hr_value_t* inputs, int attr_count,
+                       const hr_named_attr_t* attrs) {
   hr_node_t* n = NULL;
-  hr_node_desc_t desc = {.op = hr_str(op), .name = hr_str(name), .inputs = inputs, .input_count = input_count, .attrs = attrs, .attr_count = attr_count};
+  hr_node_desc_t desc = {
+      .op = hr_str(op), .name = hr_str(name), .inputs = inputs, .input_count = input_count, .attrs = attrs, .attr_count = attr_count};
   return HR_CHECK_OK(hr_graph_add(g, &desc, &n)) ? n : NULL;
 }
 
@@ -132,7 +143,9 @@ hr_node_t* fixture_const_i32(hr_graph_t* g, const char* name, int count, const i
   return n;
 }
 
-hr_node_t* fixture_add1(hr_graph_t* g, const char* op, const char* name, hr_node_t* x) { return fixture_add(g, op, name, HR_VALUES(fixture_out(x, 0)), HR_NO_ATTRS); }
+hr_node_t* fixture_add1(hr_graph_t* g, const char* op, const char* name, hr_node_t* x) {
+  return fixture_add(g, op, name, HR_VALUES(fixture_out(x, 0)), HR_NO_ATTRS);
+}
 
 hr_node_t* fixture_add2(hr_graph_t* g, const char* op, const char* name, hr_node_t* x, hr_node_t* y) {
   return fixture_add(g, op, name, HR_VALUES(fixture_out(x, 0), fixture_out(y, 0)), HR_NO_ATTRS);

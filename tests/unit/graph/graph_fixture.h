@@ -6,10 +6,11 @@
 #include "graph/import.h"
 #include "wire/writer.h"
 
-hr_graph_t* fixture_graph(void);   /* a new graph */
+hr_graph_t* fixture_graph(void); /* a new graph */
 
 /* Adds; NULL inputs end. Fails the running test and gives NULL when the graph refuses. */
-hr_node_t* fixture_add(hr_graph_t* g, const char* op, const char* name, int input_count, const hr_value_t* inputs, int attr_count, const hr_named_attr_t* attrs);
+hr_node_t* fixture_add(hr_graph_t* g, const char* op, const char* name, int input_count, const hr_value_t* inputs, int attr_count,
+                       const hr_named_attr_t* attrs);
 hr_node_t* fixture_placeholder(hr_graph_t* g, const char* name, hr_dtype_t type, int rank, const int64_t* dims);
 hr_node_t* fixture_const_i32(hr_graph_t* g, const char* name, int count, const int64_t* values); /* count -1: a scalar of values[0] */
 hr_node_t* fixture_add1(hr_graph_t* g, const char* op, const char* name, hr_node_t* x);

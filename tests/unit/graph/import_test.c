@@ -31,7 +31,11 @@ HR_TEST(nodes_may_come_in_any_order) {
   hr_strbuf_deinit(&w);
 }
 
-typedef struct { const char *op, *name, *inputs, *type; hr_code_t code; const char* text; } bad_def_t;
+typedef struct {
+  const char *op, *name, *inputs, *type;
+  hr_code_t code;
+  const char* text;
+} bad_def_t;
 
 HR_TEST(bad_graphs_change_nothing) {
   const bad_def_t bad[] = {
@@ -56,7 +60,8 @@ HR_TEST(bad_graphs_change_nothing) {
     fixture_def_node(&w, bad[i].op, bad[i].name, bad[i].inputs, bad[i].type, HR_F32);
     fixture_def_versions(&w, 30, 3, 7);
     if (!HR_CHECK_CODE(fixture_import(g, &w, NULL, NULL), bad[i].code, bad[i].text)) printf("in case %d\n", (int)i);
-    HR_CHECK(g->nodes.count == 1 && g->by_name.count == 1 && g->producer == HR_GRAPH_VERSION && g->min_consumer == 0 && g->bad_consumers.count == 0);
+    HR_CHECK(g->nodes.count == 1 && g->by_name.count == 1 && g->producer == HR_GRAPH_VERSION && g->min_consumer == 0 &&
+             g->bad_consumers.count == 0);
     hr_strbuf_deinit(&w);
   }
   HR_CHECK_OK(hr_graph_validate(g));
@@ -130,8 +135,14 @@ HR_TEST(prefix_uniquify_and_maps) {
   hr_node_t* mine = fixture_placeholder(g, "mine", HR_F32, -1, NULL);
   hr_endpoint_t want[] = {{HR_STR("z"), 0}, {HR_STR("x"), 0}};
   hr_str_t want_nodes[] = {HR_STR("n")};
-  hr_import_options_t o = {.prefix = HR_STR("p"), .default_device = HR_STR("/cpu:0"), .return_outputs = want, .return_output_count = 2,
-                           .return_nodes = want_nodes, .return_node_count = 1, .control_dependencies = &mine, .control_dependency_count = 1};
+  hr_import_options_t o = {.prefix = HR_STR("p"),
+                           .default_device = HR_STR("/cpu:0"),
+                           .return_outputs = want,
+                           .return_output_count = 2,
+                           .return_nodes = want_nodes,
+                           .return_node_count = 1,
+                           .control_dependencies = &mine,
+                           .control_dependency_count = 1};
   HR_REQUIRE_OK(fixture_import(g, &w, &o, &r));
   HR_CHECK_VIEW(r.outputs.data[0].node->name, "p/z");
   HR_CHECK_VIEW(r.nodes.data[0]->name, "p/n");
@@ -152,7 +163,8 @@ HR_TEST(prefix_uniquify_and_maps) {
   hr_import_results_deinit(&r);
   __typeof__(*o.input_map) map[] = {{{HR_STR("x"), 0}, {mine, 0}}, {{HR_STR("absent"), 0}, {mine, 0}}, {{HR_STR("z"), 0}, {mine, 0}}};
   __typeof__(*o.control_map) controls[] = {{HR_STR("n"), mine}};
-  o = (hr_import_options_t){.prefix = HR_STR("m/"), .input_map = map, .input_map_count = 3, .control_map = controls, .control_map_count = 1};
+  o = (hr_import_options_t){
+      .prefix = HR_STR("m/"), .input_map = map, .input_map_count = 3, .control_map = controls, .control_map_count = 1};
   HR_REQUIRE_OK(fixture_import(g, &w, &o, &r));
   hr_node_t* z = hr_graph_find(g, HR_STR("m/z"));
   HR_CHECK(z && z->inputs[0].node == mine && z->inputs[1].node == mine && z->controls[0] == mine);

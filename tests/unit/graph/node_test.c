@@ -41,7 +41,8 @@ HR_TEST(infers_list_lengths) {
   HR_CHECK_EQ_I64(split->output_count, 4);
   hr_node_t* two = NULL;
   hr_value_t ins[] = {fixture_out(a, 0), fixture_out(x, 0), fixture_out(x, 0)};
-  hr_node_desc_t desc = {.op = HR_STR("TwoLists"), .name = HR_STR("two"), .inputs = ins, .input_count = 3, .input_lists = (const int32_t[]){1, 2}};
+  hr_node_desc_t desc = {
+      .op = HR_STR("TwoLists"), .name = HR_STR("two"), .inputs = ins, .input_count = 3, .input_lists = (const int32_t[]){1, 2}};
   HR_CHECK_OK(hr_graph_add(g, &desc, &two));
   desc.name = HR_STR("guess");
   desc.input_lists = NULL;
@@ -52,7 +53,14 @@ HR_TEST(infers_list_lengths) {
   hr_graph_destroy(g);
 }
 
-typedef struct { const char *op, *name; int input_count; int attr_count; hr_named_attr_t attrs[2]; hr_code_t code; const char* text; } refusal_t;
+typedef struct {
+  const char *op, *name;
+  int input_count;
+  int attr_count;
+  hr_named_attr_t attrs[2];
+  hr_code_t code;
+  const char* text;
+} refusal_t;
 
 #define NO_ATTR hr_at_int("", 0) /* fills the row; attr_count is 0 */
 
@@ -81,7 +89,12 @@ HR_TEST(refuses_and_stays_unchanged) {
   for (size_t k = 0; k < sizeof refusals / sizeof *refusals; ++k) {
     const refusal_t* r = &refusals[k];
     hr_node_t* n = NULL;
-    hr_node_desc_t desc = {.op = hr_str(r->op), .name = hr_str(r->name), .inputs = ins, .input_count = r->input_count, .attrs = r->attrs, .attr_count = r->attr_count};
+    hr_node_desc_t desc = {.op = hr_str(r->op),
+                           .name = hr_str(r->name),
+                           .inputs = ins,
+                           .input_count = r->input_count,
+                           .attrs = r->attrs,
+                           .attr_count = r->attr_count};
     if (!HR_CHECK_CODE(hr_graph_add(g, &desc, &n), r->code, r->text)) printf("in case %d (%s)\n", (int)k, r->op);
     HR_CHECK(n == NULL && g->nodes.count == 2 && x->consumers.count == 0 && g->by_name.count == 2);
   }
@@ -94,7 +107,8 @@ HR_TEST(refuses_endpoints_that_are_not_there) {
   hr_node_t *x = fixture_placeholder(g, "x", HR_F32, -1, NULL), *far = fixture_placeholder(other, "far", HR_F32, -1, NULL), *n = NULL;
   hr_value_t in = fixture_out(x, 5);
   hr_node_desc_t desc = {.op = HR_STR("Identity"), .name = HR_STR("n"), .inputs = &in, .input_count = 1};
-  HR_CHECK_CODE(hr_graph_add(g, &desc, &n), HR_INVALID_ARGUMENT, "node 'n' (Identity): input 0 wants output 5 of node 'x' (Placeholder), which has 1 outputs");
+  HR_CHECK_CODE(hr_graph_add(g, &desc, &n), HR_INVALID_ARGUMENT,
+                "node 'n' (Identity): input 0 wants output 5 of node 'x' (Placeholder), which has 1 outputs");
   in = fixture_out(far, 0);
   HR_CHECK_CODE(hr_graph_add(g, &desc, &n), HR_INVALID_ARGUMENT, "another graph");
   in = HR_NO_VALUE;
@@ -201,7 +215,8 @@ HR_TEST(names_become_unique) {
   fixture_add(g, "NoOp", "a_2", 0, NULL, HR_NO_ATTRS);
   HR_CHECK_OK(hr_graph_unique_name(g, HR_STR("a"), &name));
   HR_CHECK_VIEW(name, "a_3");
-  HR_CHECK(hr_graph_name_is_legal(HR_STR("A.b_c-d/e>f")) && !hr_graph_name_is_legal(HR_STR("-a")) && !hr_graph_name_is_legal(HR_STR("a:0")));
+  HR_CHECK(hr_graph_name_is_legal(HR_STR("A.b_c-d/e>f")) && !hr_graph_name_is_legal(HR_STR("-a")) &&
+           !hr_graph_name_is_legal(HR_STR("a:0")));
   hr_graph_destroy(g);
 }
 
