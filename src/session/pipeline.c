@@ -2,8 +2,16 @@
 /* THE pass order. A pass must leave a program that computes the same values and keeps every side effect; a failing pass fails the run
  * (out of memory, a bug), it does not fall back in silence. */
 #include "session/pipeline.h"
+#include "session/passes.h"
+
+static bool identity_is_on(const hr_session_options_t* o) { return o->opt_level >= 0; }
+static bool cse_is_on(const hr_session_options_t* o) { return o->common_subexpressions; }
+static bool fold_is_on(const hr_session_options_t* o) { return o->constant_folding; }
 
 static const hr_pass_t passes[] = {
+  {"identity", hr_pass_identity, identity_is_on}, /* first: what is behind identities becomes comparable */
+  {"cse", hr_pass_cse, cse_is_on},                /* before folding: nothing is folded twice */
+  {"fold", hr_pass_fold, fold_is_on},
   {0},
 };
 

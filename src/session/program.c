@@ -3,7 +3,6 @@
 #include "session/program.h"
 #include "base/alloc.h"
 #include "graph/node_class.h"
-#include "graph/order.h"
 
 static void* program_array(hr_program_t* p, int64_t count, size_t size) { return hr_arena_array(&p->graph->arena, (size_t)count, size); }
 
@@ -14,6 +13,23 @@ static hr_status_t rank_nodes(hr_program_t* p) {
   for (int64_t i = 0; i < p->copy.source_count; ++i)
     if (p->copy.of_source[i]) p->ranks.data[p->copy.of_source[i]->id] = (int32_t)i;
   return NULL;
+}
+
+static hr_status_t mark_asked(hr_program_t* p) {
+  HR_TRY(hr_vec_reserve(&p->asked, p->graph->nodes.count));
+  p->asked.count = p->graph->nodes.count;
+  if (p->asked.count) memset(p->asked.data, 0, (size_t)p->asked.count);
+  for (int32_t i = 0; i < p->fetch_count; ++i) p->asked.data[p->fetches[i].node->id] |= HR_ASKED_FETCH;
+  for (int32_t i = 0; i < p->target_count; ++i) p->asked.data[p->targets[i]->id] |= HR_ASKED_TARGET;
+  return NULL;
+}
+
+static bool only_placeholders(const hr_prune_request_t* q) {
+  for (int32_t i = 0; i < q->feed_count; ++i) {
+    const hr_op_def_t* def = q->feeds[i].node->attrs.def;
+    if (def->node_class != HR_NODE_PLACEHOLDER && !hr_str_has_prefix(def->name, HR_STR("Placeholder"))) return false;
+  }
+  return true;
 }
 
 static hr_status_t find_request(hr_program_t* p, const hr_prune_request_t* q) {
@@ -29,7 +45,8 @@ static hr_status_t find_request(hr_program_t* p, const hr_prune_request_t* q) {
     hr_node_t* target = p->copy.of_source[q->targets[i]->id];
     if (target) p->targets[p->target_count++] = target; /* else it is fed: nothing to do */
   }
-  return NULL;
+  p->feeds_placeholders_only = only_placeholders(q);
+  return mark_asked(p);
 }
 
 hr_status_t hr_program_create(const hr_graph_t* source, const hr_prune_request_t* request, hr_program_t* out) {
@@ -45,6 +62,7 @@ hr_status_t hr_program_create(const hr_graph_t* source, const hr_prune_request_t
 
 void hr_program_deinit(hr_program_t* p) {
   hr_vec_deinit(&p->ranks);
+  hr_vec_deinit(&p->asked);
   hr_graph_copy_deinit(&p->copy);
   *p = (hr_program_t){0};
 }
@@ -53,6 +71,8 @@ void hr_program_deinit(hr_program_t* p) {
 
 hr_status_t hr_program_replace(hr_program_t* p, hr_value_t from, hr_value_t to) {
   HR_TRY(hr_graph_replace_value(p->graph, from, to));
+  if (!hr_program_is_fetched(p, from.node)) return NULL;
+  p->asked.data[to.node->id] |= HR_ASKED_FETCH;
   for (int32_t i = 0; i < p->fetch_count; ++i)
     if (p->fetches[i].node == from.node && p->fetches[i].index == from.index) p->fetches[i] = to;
   return NULL;
@@ -64,8 +84,10 @@ hr_status_t hr_program_add(hr_program_t* p, const hr_node_desc_t* desc, const hr
   HR_TRY(hr_graph_unique_name(p->graph, desc->name, &d.name));
   hr_node_t* node = NULL;
   HR_TRY(hr_vec_reserve(&p->ranks, 1));
+  HR_TRY(hr_vec_reserve(&p->asked, 1));
   HR_TRY(hr_graph_add(p->graph, &d, &node));
   p->ranks.data[p->ranks.count++] = p->ranks.data[like->id];
+  p->asked.data[p->asked.count++] = 0;
   *out = node;
   return NULL;
 }
@@ -80,12 +102,26 @@ hr_status_t hr_program_add_const(hr_program_t* p, const hr_tensor_t* value, cons
   return NULL;
 }
 
-bool hr_program_is_asked_for(const hr_program_t* p, const hr_node_t* node) {
-  for (int32_t i = 0; i < p->fetch_count; ++i)
-    if (p->fetches[i].node == node) return true;
-  for (int32_t i = 0; i < p->target_count; ++i)
-    if (p->targets[i] == node) return true;
-  return false;
+static void drop_target(hr_program_t* p, int32_t at) {
+  --p->target_count;
+  memmove(p->targets + at, p->targets + at + 1, (size_t)(p->target_count - at) * sizeof *p->targets);
+}
+
+static void replace_target(hr_program_t* p, hr_node_t* from, hr_node_t* to) {
+  p->asked.data[from->id] &= (uint8_t)~HR_ASKED_TARGET;
+  if (to) p->asked.data[to->id] |= HR_ASKED_TARGET;
+  for (int32_t i = 0; i < p->target_count; ++i) {
+    if (p->targets[i] != from) continue;
+    if (to) p->targets[i] = to;
+    else drop_target(p, i--);
+  }
+}
+
+hr_status_t hr_program_replace_control(hr_program_t* p, hr_node_t* from, hr_node_t* to) {
+  if (hr_program_is_target(p, from)) replace_target(p, from, to);
+  if (to) return hr_graph_replace_control(p->graph, from, to);
+  while (from->control_consumers.count > 0) hr_graph_remove_control(p->graph, from->control_consumers.data[from->control_consumers.count - 1], from);
+  return NULL;
 }
 
 static bool class_is_plain(int class) {
@@ -101,17 +137,6 @@ bool hr_program_is_fixed(const hr_node_t* node) {
   for (int32_t i = 0; i < node->output_count; ++i)
     if (hr_dtype_is_ref(node->output_types[i])) return true;
   return false;
-}
-
-hr_status_t hr_program_walk(hr_program_t* p, hr_node_t*** out_nodes, int64_t* out_count) {
-  hr_node_t** nodes = program_array(p, p->graph->nodes.count, sizeof *nodes);
-  if (!nodes) return hr_status_out_of_memory();
-  int64_t count = 0;
-  for (int64_t i = 0; i < p->graph->nodes.count; ++i)
-    if (p->graph->nodes.data[i]) nodes[count++] = p->graph->nodes.data[i];
-  *out_nodes = nodes;
-  *out_count = count;
-  return hr_order_nodes(p->graph, nodes, count);
 }
 
 /* --- what is live ------------------------------------------------------------------------------------------------------------------- */

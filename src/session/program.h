@@ -17,24 +17,29 @@ typedef struct {
   int32_t feed_count, fetch_count, target_count;
   hr_node_t** live;              /* after hr_program_finish: what is needed, in rank order */
   int64_t live_count;
+  bool feeds_placeholders_only;  /* then what the source graph found constant holds for this run */
   HR_VEC(int32_t) ranks;         /* by id in the copy */
+  HR_VEC(uint8_t) asked;         /* by id in the copy: HR_ASKED_ bits */
 } hr_program_t;
+enum { HR_ASKED_FETCH = 1, HR_ASKED_TARGET = 2 };
 
 /* Copies what `request` needs. The caller holds source->mu, and keeps the source alive as long as the program. */
 HR_MUST_USE hr_status_t hr_program_create(const hr_graph_t* source, const hr_prune_request_t* request, hr_program_t* out);
 void hr_program_deinit(hr_program_t* p);
 
-/* --- for passes --------------------------------------------------------------------------------------------------------------------- */
+/* --- for passes; nodes in the order of their ids are in topological order, but for those that passes add --------------------------------- */
+/* --------------------------------------------------------------------------------------------------------------------- */
 /* Every consumer and fetch of `from` reads `to`. */
 HR_MUST_USE hr_status_t hr_program_replace(hr_program_t* p, hr_value_t from, hr_value_t to);
 /* A new node under a name made unique from desc->name, ranked like `like`. */
 HR_MUST_USE hr_status_t hr_program_add(hr_program_t* p, const hr_node_desc_t* desc, const hr_node_t* like, hr_node_t** out);
 HR_MUST_USE hr_status_t hr_program_add_const(hr_program_t* p, const hr_tensor_t* value, const hr_node_t* like, hr_node_t** out);
-bool hr_program_is_asked_for(const hr_program_t* p, const hr_node_t* node); /* a target, or one of its outputs is fetched */
+/* What waited for `from`, or asked for it to run, has `to` instead; with `to` NULL it waits no more: `from` has nothing to do. */
+HR_MUST_USE hr_status_t hr_program_replace_control(hr_program_t* p, hr_node_t* from, hr_node_t* to);
+static inline bool hr_program_is_fetched(const hr_program_t* p, const hr_node_t* n) { return p->asked.data[n->id] & HR_ASKED_FETCH; } /* an output of it */
+static inline bool hr_program_is_target(const hr_program_t* p, const hr_node_t* n) { return p->asked.data[n->id] & HR_ASKED_TARGET; }
 /* Nothing else may be done to such a node but run it, once, when asked: stateful, side effects, references, control flow, blocking. */
 bool hr_program_is_fixed(const hr_node_t* node);
-/* The nodes of the copy in topological order, for passes that walk; as of now; memory of the arena. */
-HR_MUST_USE hr_status_t hr_program_walk(hr_program_t* p, hr_node_t*** out_nodes, int64_t* out_count);
 
 /* Finds what is live. */
 HR_MUST_USE hr_status_t hr_program_finish(hr_program_t* p);

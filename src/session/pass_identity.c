@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Takes out nodes that only hand their input on: whoever reads Identity(x) reads x. Nodes with control edges stay, since they order things,
+ * and so do those that read a reference, since when they read is what they are for. */
+#include "session/passes.h"
+
+static bool op_hands_on(hr_str_t op) {
+  static const char* const names[] = {"Identity", "IdentityN", "PlaceholderWithDefault", "PreventGradient", "Snapshot", "StopGradient"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    if (hr_str_is(op, names[i])) return true;
+  return false;
+}
+
+static bool node_hands_on(const hr_program_t* p, const hr_node_t* n) {
+  if (n->input_count == 0 || n->input_count != n->output_count || n->control_count || n->control_consumers.count) return false;
+  return op_hands_on(n->attrs.def->name) && !hr_program_is_target(p, n) && !hr_program_is_fixed(n);
+}
+
+hr_status_t hr_pass_identity(hr_program_t* p, const hr_session_options_t* o) {
+  (void)o;
+  int64_t count = p->graph->nodes.count;
+  for (int64_t i = 0; i < count; ++i) {
+    hr_node_t* n = p->graph->nodes.data[i];
+    if (!n || !node_hands_on(p, n)) continue;
+    for (int32_t j = 0; j < n->output_count; ++j) HR_TRY(hr_program_replace(p, (hr_value_t){n, j}, n->inputs[j]));
+  }
+  return NULL;
+}

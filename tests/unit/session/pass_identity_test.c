@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Before and after: nodes that hand their input on go, unless they order something or read a reference. */
+#include "unit/session/program_maker.h"
+
+HR_TEST(chains_go_and_fetches_follow) {
+  hr_graph_t* g = maker_graph();
+  hr_value_t x = maker_placeholder(g, "x", HR_F32, NULL), a = maker_1(g, "Identity", "a", x), b = maker_1(g, "StopGradient", "b", a);
+  hr_value_t y = maker_1(g, "Neg", "y", b), fetch[] = {y, b};
+  hr_program_t p = maker_program(g, 1, &x, 2, fetch, NULL);
+  maker_pass(&p, hr_pass_identity);
+  HR_CHECK_EQ_I64(p.live_count, 2); /* the feed and y */
+  HR_CHECK(maker_live(&p, "y")->inputs[0].node == p.feeds[0].node && p.fetches[1].node == p.feeds[0].node);
+  hr_program_deinit(&p);
+  hr_graph_destroy(g);
+}
+
+HR_TEST(what_orders_or_is_asked_for_or_reads_a_reference_stays) {
+  hr_graph_t* g = maker_graph();
+  hr_value_t x = maker_placeholder(g, "x", HR_F32, NULL), first = maker_1(g, "Neg", "first", x), waits = maker_1(g, "Identity", "waits", x);
+  hr_value_t barrier = maker_1(g, "Identity", "barrier", x), v = maker_variable(g, "v", &hr_pshape_scalar), read = maker_1(g, "Identity", "read", v);
+  hr_value_t target = maker_1(g, "Identity", "target", x), late = maker_2(g, "AddV2", "late", waits, read);
+  maker_wait(g, waits, first);
+  maker_wait(g, late, barrier);
+  hr_program_t p = maker_program(g, 1, &x, 1, &late, target.node);
+  maker_pass(&p, hr_pass_identity);
+  HR_CHECK(maker_live(&p, "waits") && maker_live(&p, "barrier") && maker_live(&p, "read") && maker_live(&p, "target"));
+  HR_CHECK_EQ_I64(maker_live_of(&p, "Identity"), 4);
+  hr_program_deinit(&p);
+  hr_graph_destroy(g);
+}
+
+HR_TEST_MAIN()
