@@ -110,7 +110,7 @@ static hr_status_t import_merge_versions(hr_import_t* im) {
 }
 
 static hr_status_t import_run(hr_import_t* im, const void* data, size_t size, hr_import_results_t* out) {
-  if (!(im->map_used = hr_alloc_zero((size_t)im->options->input_map_count + 1))) return hr_status_out_of_memory();
+  HR_TRY(hr_import_index_maps(im));
   HR_TRY(import_check_options(im->g, im->options));
   HR_TRY(hr_import_scan(im, data, size));
   HR_TRY(hr_import_link(im));
@@ -130,6 +130,9 @@ static void import_deinit(hr_import_t* im) {
   hr_vec_deinit(&im->bad_consumers);
   hr_map_deinit(&im->by_name);
   hr_arena_deinit(&im->arena);
+  hr_map_deinit(&im->mapped);
+  hr_map_deinit(&im->controls_mapped);
+  hr_free(im->map_next);
   hr_free(im->map_used);
 }
 
@@ -141,6 +144,8 @@ hr_status_t hr_import_graph_def(hr_graph_t* g, const void* data, size_t size, co
   import_mark_t mark = import_mark(g);
   hr_arena_init(&im.arena);
   hr_map_init(&im.by_name);
+  hr_map_init(&im.mapped);
+  hr_map_init(&im.controls_mapped);
   hr_status_t status = import_run(&im, data, size, &results);
   if (status) import_take_back(g, &mark);
   import_deinit(&im);

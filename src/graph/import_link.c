@@ -93,25 +93,40 @@ static hr_status_t link_new_names(hr_import_t* im) {
 }
 
 /* --- inputs ---------------------------------------------------------------------------------------------------------------------- */
+hr_status_t hr_import_index_maps(hr_import_t* im) {
+  const hr_import_options_t* o = im->options;
+  im->map_used = hr_alloc_zero((size_t)o->input_map_count + 1);
+  im->map_next = hr_alloc_array((size_t)o->input_map_count + 1, sizeof *im->map_next);
+  if (!im->map_used || !im->map_next) return hr_status_out_of_memory();
+  for (int32_t i = o->input_map_count; i-- > 0;) { /* backwards, so that the first entry is found first */
+    uintptr_t next = (uintptr_t)-1;
+    hr_map_find(&im->mapped, o->input_map[i].from.node, &next);
+    im->map_next[i] = (int32_t)next;
+    HR_TRY(hr_map_set(&im->mapped, o->input_map[i].from.node, (uintptr_t)i));
+  }
+  for (int32_t i = o->control_map_count; i-- > 0;) HR_TRY(hr_map_set(&im->controls_mapped, o->control_map[i].from, (uintptr_t)i));
+  return NULL;
+}
+
 int32_t hr_import_find_mapped(const hr_import_t* im, hr_str_t name, int32_t index) {
-  for (int32_t i = 0; i < im->options->input_map_count; ++i)
-    if (im->options->input_map[i].from.index == index && hr_str_equal(im->options->input_map[i].from.node, name)) return i;
-  return -1;
+  uintptr_t first;
+  if (!hr_map_find(&im->mapped, name, &first)) return -1;
+  int32_t i = (int32_t)first;
+  while (i >= 0 && im->options->input_map[i].from.index != index) i = im->map_next[i];
+  return i;
 }
 
 static bool control_take_mapped(hr_import_t* im, hr_import_input_t* in) {
-  for (int32_t i = 0; i < im->options->control_map_count; ++i) {
-    if (!hr_str_equal(im->options->control_map[i].from, in->name)) continue;
-    in->to.node = im->options->control_map[i].to;
-    return true;
-  }
-  return false;
+  uintptr_t entry;
+  if (!hr_map_find(&im->controls_mapped, in->name, &entry)) return false;
+  in->to.node = im->options->control_map[entry].to;
+  return true;
 }
 
 /* True when the options say where this input comes from. */
 static bool input_take_mapped(hr_import_t* im, hr_import_input_t* in) {
   bool found = in->index < 0 && control_take_mapped(im, in);
-  int32_t mapped = found || !im->options->input_map_count ? -1 : hr_import_find_mapped(im, in->name, in->index);
+  int32_t mapped = found ? -1 : hr_import_find_mapped(im, in->name, in->index);
   if (mapped >= 0) {
     im->map_used[mapped] = 1;
     in->to = im->options->input_map[mapped].to;

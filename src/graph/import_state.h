@@ -37,11 +37,16 @@ typedef struct {
   HR_VEC(int32_t) order;
   int32_t producer, min_consumer;
   HR_VEC(int32_t) bad_consumers;
-  uint8_t* map_used; /* input_map entries that an input used */
-  bool renames;      /* some node's new_name differs from its name */
+  uint8_t* map_used;        /* input_map entries that an input used */
+  hr_map_t mapped;          /* name to its first input_map entry */
+  int32_t* map_next;        /* by input_map entry: the next of the same name; -1 */
+  hr_map_t controls_mapped; /* name to control_map entry */
+  bool renames;             /* some node's new_name differs from its name */
 } hr_import_t;
 
 HR_MUST_USE hr_status_t hr_import_scan(hr_import_t* im, const void* data, size_t size);
+/* Makes the tables of the options' maps; before anything is looked up in them. */
+HR_MUST_USE hr_status_t hr_import_index_maps(hr_import_t* im);
 HR_MUST_USE hr_status_t hr_import_link(hr_import_t* im);
 HR_MUST_USE hr_status_t hr_import_add_nodes(hr_import_t* im, hr_import_results_t* results);
 /* Whether the producer's op list says that attr `name` of `op` has `value` as its default. */

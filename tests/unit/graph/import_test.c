@@ -15,6 +15,17 @@ static void def_small(hr_writer_t* w) {
   fixture_def_node(w, "Placeholder", "x", "", "dtype", HR_F32);
 }
 
+static void def_with_attr(hr_writer_t* w, const hr_named_attr_t* attr) {
+  hr_strbuf_init(w);
+  hr_writer_mark_t node = hr_writer_begin(w, 1, 64);
+  hr_named_attr_t type = hr_at_type("dtype", HR_F32);
+  hr_writer_str(w, 1, HR_STR("x"));
+  hr_writer_str(w, 2, HR_STR("Placeholder"));
+  HR_CHECK_OK(hr_attr_value_encode_entry(5, &type, w));
+  HR_CHECK_OK(hr_attr_value_encode_entry(5, attr, w));
+  hr_writer_end(w, node, 64);
+}
+
 HR_TEST(nodes_may_come_in_any_order) {
   hr_writer_t w;
   hr_import_results_t r;
@@ -80,6 +91,42 @@ HR_TEST(long_cycles_are_found) {
   }
   HR_CHECK_CODE(fixture_import(g, &w, NULL, NULL), HR_INVALID_ARGUMENT, "cycle through node 'n0'");
   HR_CHECK_EQ_I64(g->nodes.count, 0);
+  hr_graph_destroy(g);
+  hr_strbuf_deinit(&w);
+}
+
+HR_TEST(a_long_chain_written_backwards_imports) {
+  enum { COUNT = 100000 };
+  hr_writer_t w;
+  hr_graph_t* g = fixture_graph();
+  hr_strbuf_init(&w);
+  for (int i = COUNT - 1; i >= 0; --i) {
+    char name[16], input[16];
+    snprintf(name, sizeof name, "n%d", i);
+    snprintf(input, sizeof input, "n%d", i - 1);
+    fixture_def_node(&w, i ? "Identity" : "Placeholder", name, i ? input : "", i ? "T" : "dtype", HR_F32);
+  }
+  HR_CHECK_OK(fixture_import(g, &w, NULL, NULL));
+  HR_CHECK_EQ_I64(g->nodes.count, COUNT);
+  HR_CHECK(g->nodes.data[0]->consumers.count == 1 && g->nodes.data[COUNT - 1]->consumers.count == 0);
+  HR_CHECK_VIEW(g->nodes.data[COUNT - 1]->name, "n99999");
+  HR_CHECK_OK(hr_graph_validate(g));
+  hr_graph_destroy(g);
+  hr_strbuf_deinit(&w);
+}
+
+HR_TEST(colocation_follows_renaming) {
+  hr_writer_t w;
+  hr_graph_t* g = fixture_graph();
+  const hr_str_t places[] = {HR_STR("loc:@x"), HR_STR("loc:@elsewhere")};
+  hr_named_attr_t attr = hr_at("_class", (hr_attr_t){HR_ATTR_STRING, true, 2, {.ss = places}});
+  def_with_attr(&w, &attr);
+  hr_import_options_t o = {.prefix = HR_STR("scope")};
+  HR_CHECK_OK(fixture_import(g, &w, &o, NULL));
+  hr_node_t* x = hr_graph_find(g, HR_STR("scope/x"));
+  HR_REQUIRE(x && x->attrs.extra_count == 1);
+  HR_CHECK_VIEW(x->attrs.extras[0].value.u.ss[0], "loc:@scope/x");
+  HR_CHECK_VIEW(x->attrs.extras[0].value.u.ss[1], "loc:@elsewhere");
   hr_graph_destroy(g);
   hr_strbuf_deinit(&w);
 }
@@ -181,17 +228,6 @@ HR_TEST(prefix_uniquify_and_maps) {
   HR_CHECK_OK(hr_graph_validate(g));
   hr_graph_destroy(g);
   hr_strbuf_deinit(&w);
-}
-
-static void def_with_attr(hr_writer_t* w, const hr_named_attr_t* attr) {
-  hr_strbuf_init(w);
-  hr_writer_mark_t node = hr_writer_begin(w, 1, 64);
-  hr_named_attr_t type = hr_at_type("dtype", HR_F32);
-  hr_writer_str(w, 1, HR_STR("x"));
-  hr_writer_str(w, 2, HR_STR("Placeholder"));
-  HR_CHECK_OK(hr_attr_value_encode_entry(5, &type, w));
-  HR_CHECK_OK(hr_attr_value_encode_entry(5, attr, w));
-  hr_writer_end(w, node, 64);
 }
 
 HR_TEST(attrs_of_newer_producers) {
