@@ -18,13 +18,16 @@ static hr_status_t link_names(hr_import_t* im) {
   return NULL;
 }
 
-/* Does the graph have a node of this name, or one inside a scope of this name? */
-static bool prefix_is_taken(const hr_graph_t* g, hr_str_t prefix) {
+/* The scopes and nodes of the graph that are called `prefix` or `prefix_...`, in one pass. Keys borrow the nodes' names. */
+static hr_status_t prefix_collect(const hr_graph_t* g, hr_str_t prefix, hr_map_t* taken) {
   for (int64_t i = 0; i < g->nodes.count; ++i) {
     hr_str_t name = g->nodes.data[i]->name;
-    if (hr_str_has_prefix(name, prefix) && (name.size == prefix.size || name.data[prefix.size] == '/')) return true;
+    size_t end = prefix.size;
+    if (!hr_str_has_prefix(name, prefix) || (name.size > end && name.data[end] != '_' && name.data[end] != '/')) continue;
+    while (end < name.size && name.data[end] != '/') ++end;
+    HR_TRY(hr_map_set(taken, hr_str_slice(name, 0, end), 1));
   }
-  return false;
+  return NULL;
 }
 
 static hr_status_t text_format(hr_import_t* im, hr_str_t a, const char* between, hr_str_t b, hr_str_t* out) {
@@ -45,14 +48,23 @@ static hr_status_t text_with_number(hr_import_t* im, hr_str_t base, int64_t n, h
   return text_format(im, base, "_", hr_str(digits), out);
 }
 
+static hr_status_t prefix_make_unique(hr_import_t* im, hr_str_t prefix, hr_str_t* out) {
+  hr_map_t taken;
+  hr_map_init(&taken);
+  hr_status_t status = prefix_collect(im->g, prefix, &taken);
+  *out = prefix;
+  for (int64_t n = 1; !status && hr_map_find(&taken, *out, NULL); ++n) status = text_with_number(im, prefix, n, out);
+  hr_map_deinit(&taken);
+  return status;
+}
+
 static hr_status_t link_prefix(hr_import_t* im, hr_str_t* out) {
   hr_str_t prefix = im->options->prefix;
   if (prefix.size && prefix.data[prefix.size - 1] == '/') --prefix.size;
   *out = prefix;
   if (!prefix.size) return NULL;
   HR_TRY(hr_status_note(hr_names_check(prefix, false), "import prefix: "));
-  for (int64_t n = 1; im->options->uniquify_prefix && prefix_is_taken(im->g, *out); ++n) HR_TRY(text_with_number(im, prefix, n, out));
-  return NULL;
+  return im->options->uniquify_prefix ? prefix_make_unique(im, prefix, out) : NULL;
 }
 
 static bool new_name_is_taken(const hr_import_t* im, const hr_map_t* given, hr_str_t name) {

@@ -203,6 +203,9 @@ HR_TEST(prefix_uniquify_and_maps) {
   HR_REQUIRE_OK(fixture_import(g, &w, &o, &r));
   HR_CHECK_VIEW(r.outputs.data[0].node->name, "p_1/z");
   hr_import_results_deinit(&r);
+  HR_REQUIRE_OK(fixture_import(g, &w, &o, &r));
+  HR_CHECK_VIEW(r.outputs.data[0].node->name, "p_2/z");
+  hr_import_results_deinit(&r);
   o.uniquify_prefix = false;
   o.uniquify_names = true;
   HR_REQUIRE_OK(fixture_import(g, &w, &o, &r));
