@@ -229,8 +229,9 @@ static hr_status_t collect_manifest(op_defs_t* all) {
   HR_TRY(manifest_table(&table));
   for (int i = 0; i < the_registry.manifest_count; ++i) {
     const hr_op_def_t* def = NULL;
-    HR_TRY(entry_def(manifest_find(table, hr_str(the_registry.manifest[i]->name)), &def));
-    HR_TRY(hr_vec_push(all, def));
+    hr_status_t status = entry_def(manifest_find(table, hr_str(the_registry.manifest[i]->name)), &def);
+    hr_status_release(status); /* a malformed signature shows at its own look-up; the other ops are still visited */
+    if (!status) HR_TRY(hr_vec_push(all, def));
   }
   return NULL;
 }
@@ -248,7 +249,7 @@ void hr_registry_each(bool (*visit)(const hr_op_def_t* def, void* arg), void* ar
   op_defs_t all = {0};
   hr_status_t status = collect_manifest(&all);
   if (!status) status = collect_added(&all);
-  hr_status_release(status); /* what was collected is still visited; a malformed signature shows at its own look-up */
+  hr_status_release(status); /* out of memory: what was collected is still visited */
   if (all.count) qsort(all.data, (size_t)all.count, sizeof *all.data, compare_defs);
   for (int64_t i = 0; i < all.count; ++i)
     if (!visit(all.data[i], arg)) break;
