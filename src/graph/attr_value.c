@@ -75,7 +75,8 @@ static hr_status_t attr_read_func(attr_reader_t* r, hr_cursor_t span, hr_func_at
 /* --- lists -------------------------------------------------------------------------------------------------------------------- */
 static hr_attr_kind_t attr_list_kind(uint32_t field) {
   static const uint8_t kinds[10] = {[ATTR_S] = HR_ATTR_STRING, [ATTR_I] = HR_ATTR_INT, [ATTR_F] = HR_ATTR_FLOAT, [ATTR_B] = HR_ATTR_BOOL,
-                                    [ATTR_TYPE] = HR_ATTR_TYPE, [ATTR_SHAPE] = HR_ATTR_SHAPE, [ATTR_TENSOR] = HR_ATTR_TENSOR, [LIST_FUNC] = HR_ATTR_FUNC};
+                                    [ATTR_TYPE] = HR_ATTR_TYPE, [ATTR_SHAPE] = HR_ATTR_SHAPE, [ATTR_TENSOR] = HR_ATTR_TENSOR,
+                                    [LIST_FUNC] = HR_ATTR_FUNC};
   return field < 10 ? (hr_attr_kind_t)kinds[field] : HR_ATTR_NONE;
 }
 
@@ -115,7 +116,8 @@ static hr_status_t attr_list_count(hr_cursor_t span, hr_attr_kind_t* out_kind, s
     if (!attr_list_takes(kind, f.key & 7)) continue;
     size_t before = *out_count;
     if (*out_kind != HR_ATTR_NONE && *out_kind != kind)
-      return HR_ERROR(INVALID_ARGUMENT, "a list has both %s and %s elements", hr_attr_kind_name(*out_kind, false), hr_attr_kind_name(kind, false));
+      return HR_ERROR(INVALID_ARGUMENT, "a list has both %s and %s elements", hr_attr_kind_name(*out_kind, false), hr_attr_kind_name(kind,
+          false));
     HR_TRY(attr_list_count_field(kind, &f, out_count));
     if (*out_count > before) *out_kind = kind;
   }
@@ -191,7 +193,8 @@ static hr_status_t attr_read_arm(attr_reader_t* r, const hr_field_t* f, hr_attr_
     case HR_KEY_SPAN(ATTR_LIST): return attr_read_list(r, f->span, out);
     case HR_KEY_SPAN(ATTR_S): *out = (hr_attr_t){.kind = HR_ATTR_STRING}; return attr_read_str(r, f->span, &out->u.s);
     case HR_KEY_SPAN(ATTR_PLACEHOLDER): *out = (hr_attr_t){.kind = HR_ATTR_PLACEHOLDER}; return attr_read_str(r, f->span, &out->u.s);
-    case HR_KEY_SPAN(ATTR_SHAPE): *out = (hr_attr_t){.kind = HR_ATTR_SHAPE}; return hr_shape_proto_decode_partial(r->arena, f->span, &out->u.shape);
+    case HR_KEY_SPAN(ATTR_SHAPE): *out = (hr_attr_t){.kind = HR_ATTR_SHAPE}; return hr_shape_proto_decode_partial(r->arena, f->span,
+        &out->u.shape);
     case HR_KEY_SPAN(ATTR_TENSOR): *out = (hr_attr_t){.kind = HR_ATTR_TENSOR}; return attr_read_tensor(r, f->span, &out->u.tensor);
     case HR_KEY_SPAN(ATTR_FUNC): return attr_read_func_arm(r, f->span, out);
     case HR_KEY_VARINT(ATTR_I): *out = (hr_attr_t){.kind = HR_ATTR_INT, .u.i = (int64_t)f->value}; return NULL;

@@ -27,7 +27,8 @@ HR_MUST_USE hr_status_t hr_bundle_writer_add(hr_bundle_writer_t* w, hr_str_t nam
 HR_MUST_USE hr_status_t hr_bundle_writer_finish(hr_bundle_writer_t* w);
 void hr_bundle_writer_destroy(hr_bundle_writer_t* w); /* accepts NULL; without finish nothing remains */
 
-/* MergeV2Checkpoints: gives the shards' data files their final names, writes the merged index, removes the shards' own. When `remove_folders`
+/* MergeV2Checkpoints: gives the shards' data files their final names, writes the merged index, removes the shards' own. When
+ * `remove_folders`
  * the shards' folders too, if empty. Everything is checked before the first rename. */
 HR_MUST_USE hr_status_t hr_bundle_merge(const hr_str_t* prefixes, int64_t count, const char* into, bool remove_folders);
 
@@ -35,7 +36,8 @@ HR_MUST_USE hr_status_t hr_bundle_merge(const hr_str_t* prefixes, int64_t count,
 typedef struct hr_bundle hr_bundle_t;
 HR_MUST_USE hr_status_t hr_bundle_open(const char* prefix, hr_bundle_t** out);
 void hr_bundle_close(hr_bundle_t* b); /* accepts NULL */
-int64_t hr_bundle_count(const hr_bundle_t* b);                                   /* entries in key order, parts included (they come first) */
+/* entries in key order, parts included (they come first) */
+int64_t hr_bundle_count(const hr_bundle_t* b);
 const hr_bundle_entry_t* hr_bundle_entry(const hr_bundle_t* b, int64_t index);
 bool hr_bundle_entry_is_part(const hr_bundle_entry_t* e);
 const hr_bundle_entry_t* hr_bundle_find(const hr_bundle_t* b, hr_str_t name);    /* NULL */

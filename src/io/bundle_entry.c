@@ -22,7 +22,8 @@ static hr_status_t bundle_check_version(hr_cursor_t span) {
       return HR_ERROR(INVALID_ARGUMENT, "checkpoint refuses readers of version %d", BUNDLE_VERSION);
   }
   if (min_consumer > BUNDLE_VERSION)
-    return HR_ERROR(INVALID_ARGUMENT, "checkpoint needs a reader of version %llu, this one has %d", (unsigned long long)min_consumer, BUNDLE_VERSION);
+    return HR_ERROR(INVALID_ARGUMENT, "checkpoint needs a reader of version %llu, this one has %d", (unsigned long long)min_consumer,
+                    BUNDLE_VERSION);
   return NULL;
 }
 
@@ -89,7 +90,8 @@ hr_status_t hr_bundle_entry_decode(hr_arena_t* arena, hr_cursor_t span, hr_bundl
   }
   if (dtype == 0 || dtype >= HR_DTYPE_COUNT) return HR_ERROR(DATA_LOSS, "an entry has unknown dtype %llu", (unsigned long long)dtype);
   if (shard >= BUNDLE_MAX_SHARDS || out->offset < 0 || out->size < 0)
-    return HR_ERROR(DATA_LOSS, "an entry lies at byte %lld of shard %llu, %lld bytes", (long long)out->offset, (unsigned long long)shard, (long long)out->size);
+    return HR_ERROR(DATA_LOSS, "an entry lies at byte %lld of shard %llu, %lld bytes", (long long)out->offset, (unsigned long long)shard,
+                    (long long)out->size);
   out->dtype = (hr_dtype_t)dtype;
   out->shard = (int32_t)shard;
   return bundle_decode_slices(arena, span, slices, out);
@@ -136,7 +138,8 @@ static hr_status_t bundle_index_each(hr_table_iter_t* it, hr_arena_t* arena, hr_
 
 /* Whatever is wrong with bytes in the index is lost data to who reads a checkpoint. */
 static hr_status_t bundle_index_failure(hr_status_t take_status, const char* path) {
-  if (hr_status_code(take_status) != HR_INVALID_ARGUMENT || strstr(hr_status_message(take_status), "version")) return hr_status_note(take_status, "checkpoint index '%s': ", path);
+  bool is_refusal = strstr(hr_status_message(take_status), "version") != NULL;
+  if (hr_status_code(take_status) != HR_INVALID_ARGUMENT || is_refusal) return hr_status_note(take_status, "checkpoint index '%s': ", path);
   hr_status_t status = HR_ERROR(DATA_LOSS, "checkpoint index '%s': %s", path, hr_status_message(take_status));
   hr_status_release(take_status);
   return status;
@@ -163,7 +166,8 @@ static int bundle_compare(const void* a, const void* b) {
   return hr_str_compare((*(hr_bundle_entry_t* const*)a)->name, (*(hr_bundle_entry_t* const*)b)->name);
 }
 
-static hr_status_t bundle_fill_table(hr_table_writer_t* table, hr_writer_t* value, const hr_bundle_header_t* h, hr_bundle_entry_t** entries, int64_t count) {
+static hr_status_t bundle_fill_table(hr_table_writer_t* table, hr_writer_t* value, const hr_bundle_header_t* h,
+                                     hr_bundle_entry_t** entries, int64_t count) {
   hr_bundle_entry_encode_header(h, value);
   HR_TRY(hr_table_writer_add(table, HR_STR(""), hr_strbuf_view(value)));
   for (int64_t i = 0; i < count; ++i) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making one bundle of several: entries are gathered and checked, then data files get their final names, then the index is written.
- * Between the first rename and the index a crash leaves the old index with new data: its checksums then fail, it is never silently wrong. */
+ * Between the first rename and the index a crash leaves the old index with new data: its checksums then fail, it is never silently
+ * wrong. */
 #include <unistd.h>
 #include "base/file.h"
 #include "base/map.h"
@@ -16,7 +17,8 @@ typedef struct {
 } bundle_merge_t;
 
 static hr_status_t bundle_merge_slices(bundle_merge_t* m, hr_bundle_entry_t* into, const hr_bundle_entry_t* from) {
-  if (into->slice_count == 0 || from->slice_count == 0) return HR_ERROR(INVALID_ARGUMENT, "tensor '%.*s' is in two shards", HR_STR_ARG(from->name));
+  if (into->slice_count == 0 || from->slice_count == 0)
+    return HR_ERROR(INVALID_ARGUMENT, "tensor '%.*s' is in two shards", HR_STR_ARG(from->name));
   if (into->dtype != from->dtype || !hr_shape_equal(&into->shape, &from->shape))
     return HR_ERROR(INVALID_ARGUMENT, "parts of tensor '%.*s' disagree on its dtype or shape", HR_STR_ARG(from->name));
   size_t count = (size_t)into->slice_count + (size_t)from->slice_count;
@@ -49,14 +51,16 @@ static hr_status_t bundle_merge_read(bundle_merge_t* m, const hr_str_t* prefixes
     if (!hr_arena_str(&m->arena, prefixes[i], &prefix)) return hr_status_out_of_memory();
     HR_TRY(hr_bundle_entry_read_index(prefix.data, &m->arena, &m->headers[i], &m->parts[i]));
     if (m->headers[i].is_big_endian != m->headers[0].is_big_endian)
-      return HR_ERROR(INVALID_ARGUMENT, "shards '%.*s' and '%.*s' have different byte orders", HR_STR_ARG(prefixes[0]), HR_STR_ARG(prefixes[i]));
+      return HR_ERROR(INVALID_ARGUMENT, "shards '%.*s' and '%.*s' have different byte orders", HR_STR_ARG(prefixes[0]),
+                      HR_STR_ARG(prefixes[i]));
     HR_TRY(bundle_merge_entries(m, &m->parts[i], m->shards));
     m->shards += m->headers[i].shards;
   }
   return NULL;
 }
 
-static hr_status_t bundle_merge_rename(const char* from_prefix, int64_t from_shards, int64_t shard, const char* into, int64_t to_shard, int64_t shards) {
+static hr_status_t bundle_merge_rename(const char* from_prefix, int64_t from_shards, int64_t shard, const char* into, int64_t to_shard,
+                                       int64_t shards) {
   char* from = hr_bundle_entry_data_path(from_prefix, shard, from_shards);
   char* to = hr_bundle_entry_data_path(into, to_shard, shards);
   hr_status_t status = from && to ? hr_file_rename(from, to) : hr_status_out_of_memory();

@@ -83,14 +83,16 @@ static hr_status_t bundle_shard(hr_bundle_t* b, int32_t shard, hr_file_t** out) 
 }
 
 static hr_status_t bundle_damaged(const hr_bundle_t* b, const hr_bundle_entry_t* e, const char* what) {
-  return HR_ERROR(DATA_LOSS, "checkpoint '%s': tensor '%.*s' (shard %d, byte %lld): %s", b->prefix, HR_STR_ARG(e->name), e->shard, (long long)e->offset, what);
+  return HR_ERROR(DATA_LOSS, "checkpoint '%s': tensor '%.*s' (shard %d, byte %lld): %s", b->prefix, HR_STR_ARG(e->name), e->shard,
+                  (long long)e->offset, what);
 }
 
 /* The entry's file, after its bytes were found to be in it. */
 static hr_status_t bundle_locate(hr_bundle_t* b, const hr_bundle_entry_t* e, hr_file_t** out) {
   HR_TRY(bundle_shard(b, e->shard, out));
   uint64_t size = hr_file_size(*out);
-  if ((uint64_t)e->offset > size || (uint64_t)e->size > size - (uint64_t)e->offset) return bundle_damaged(b, e, "the data file is too short");
+  if ((uint64_t)e->offset > size || (uint64_t)e->size > size - (uint64_t)e->offset)
+    return bundle_damaged(b, e, "the data file is too short");
   return NULL;
 }
 
@@ -188,7 +190,8 @@ static hr_status_t bundle_read_entry(hr_bundle_t* b, const hr_bundle_entry_t* e,
 }
 
 /* --- parts -------------------------------------------------------------------------------------------------------------------- */
-static hr_status_t bundle_find_part(const hr_bundle_t* b, const hr_bundle_entry_t* e, const hr_slice_t* slice, const hr_bundle_entry_t** out) {
+static hr_status_t bundle_find_part(const hr_bundle_t* b, const hr_bundle_entry_t* e, const hr_slice_t* slice,
+                                    const hr_bundle_entry_t** out) {
   hr_strbuf_t key;
   hr_shape_t shape;
   hr_strbuf_init(&key);
@@ -205,7 +208,8 @@ static hr_status_t bundle_find_part(const hr_bundle_t* b, const hr_bundle_entry_
 }
 
 static hr_status_t bundle_check_parts(const hr_bundle_t* b, const hr_bundle_entry_t* e) {
-  if (e->slice_count > BUNDLE_MAX_PARTS) return HR_ERROR(UNIMPLEMENTED, "tensor '%.*s' has %d parts, more than %d", HR_STR_ARG(e->name), e->slice_count, BUNDLE_MAX_PARTS);
+  if (e->slice_count > BUNDLE_MAX_PARTS)
+    return HR_ERROR(UNIMPLEMENTED, "tensor '%.*s' has %d parts, more than %d", HR_STR_ARG(e->name), e->slice_count, BUNDLE_MAX_PARTS);
   for (int32_t i = 0; i < e->slice_count; ++i)
     for (int32_t j = 0; j < i; ++j)
       if (hr_slice_overlaps(&e->slices[i], &e->slices[j], &e->shape)) return bundle_damaged(b, e, "its parts overlap");
@@ -283,7 +287,8 @@ hr_status_t hr_bundle_read(hr_bundle_t* b, hr_str_t name, hr_str_t spec, hr_dtyp
   *out = (hr_tensor_t){0};
   if (!e) return HR_ERROR(NOT_FOUND, "key %.*s not found in checkpoint '%s'", HR_STR_ARG(name), b->prefix);
   if (dtype != HR_DTYPE_INVALID && dtype != e->dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "tensor '%.*s' has dtype %s in checkpoint '%s', not the expected %s", HR_STR_ARG(name), hr_dtype_name(e->dtype),
+    return HR_ERROR(INVALID_ARGUMENT, "tensor '%.*s' has dtype %s in checkpoint '%s', not the expected %s", HR_STR_ARG(name),
+                    hr_dtype_name(e->dtype),
                     b->prefix, hr_dtype_name(dtype));
   hr_slice_all(e->shape.rank, &want);
   if (spec.size) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing a bundle: bytes go to a temporary data file as tensors come, checksummed a cache-sized piece ahead of the write; entries wait in memory. */
+/* Writing a bundle: bytes go to a temporary data file as tensors come, checksummed a cache-sized piece ahead of the write; entries wait
+ * in memory. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -115,7 +116,8 @@ static hr_status_t bundle_put_tensor(hr_bundle_writer_t* w, const hr_tensor_t* t
 }
 
 /* --- entries ------------------------------------------------------------------------------------------------------------------ */
-static hr_status_t bundle_new_entry(hr_bundle_writer_t* w, hr_str_t name, hr_dtype_t dtype, const hr_shape_t* shape, hr_bundle_entry_t** out) {
+static hr_status_t bundle_new_entry(hr_bundle_writer_t* w, hr_str_t name, hr_dtype_t dtype, const hr_shape_t* shape,
+                                    hr_bundle_entry_t** out) {
   bool added = false;
   hr_bundle_entry_t* e = hr_arena_array(&w->arena, 1, sizeof *e);
   if (!e || !hr_arena_str(&w->arena, name, &e->name)) return hr_status_out_of_memory();
@@ -129,7 +131,8 @@ static hr_status_t bundle_new_entry(hr_bundle_writer_t* w, hr_str_t name, hr_dty
 }
 
 /* The entry of a partitioned tensor, with one more part. */
-static hr_status_t bundle_add_part(hr_bundle_writer_t* w, hr_str_t name, hr_dtype_t dtype, const hr_shape_t* full, const hr_slice_t* slice) {
+static hr_status_t bundle_add_part(hr_bundle_writer_t* w, hr_str_t name, hr_dtype_t dtype, const hr_shape_t* full,
+                                   const hr_slice_t* slice) {
   uintptr_t found = 0;
   hr_bundle_entry_t* e = NULL;
   if (hr_map_find(&w->by_name, name, &found)) e = (hr_bundle_entry_t*)found;
@@ -154,7 +157,8 @@ static hr_status_t bundle_add_slice(hr_bundle_writer_t* w, hr_str_t name, hr_str
   HR_TRY(hr_slice_parse_spec(spec, &full, &slice));
   HR_TRY(hr_slice_shape(&slice, &full, &part));
   if (!hr_shape_equal(&part, &t->shape))
-    return HR_ERROR(INVALID_ARGUMENT, "tensor '%.*s' has shape %s, its slice '%.*s' has %s", HR_STR_ARG(name), hr_shape_format(&t->shape, got),
+    return HR_ERROR(INVALID_ARGUMENT, "tensor '%.*s' has shape %s, its slice '%.*s' has %s", HR_STR_ARG(name), hr_shape_format(&t->shape,
+        got),
                     HR_STR_ARG(spec), hr_shape_format(&part, want));
   if (hr_slice_is_all(&slice, &full)) {
     HR_TRY(bundle_new_entry(w, name, t->dtype, &full, &e));

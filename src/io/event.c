@@ -9,7 +9,8 @@
 #include "io/record.h"
 #include "wire/writer.h"
 
-enum { EVENT_WALL_TIME = 1, EVENT_STEP = 2, EVENT_FILE_VERSION = 3, EVENT_GRAPH_DEF = 4, EVENT_SUMMARY = 5, SUMMARY_VALUE = 1, VALUE_TAG = 1,
+enum { EVENT_WALL_TIME = 1, EVENT_STEP = 2, EVENT_FILE_VERSION = 3, EVENT_GRAPH_DEF = 4, EVENT_SUMMARY = 5, SUMMARY_VALUE = 1,
+      VALUE_TAG = 1,
        VALUE_SIMPLE = 2 };
 
 struct hr_event_writer {

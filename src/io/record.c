@@ -94,11 +94,13 @@ hr_status_t hr_record_reader_next(hr_record_reader_t* r, hr_str_t* out) {
   HR_TRY(hr_stream_read(r->stream, header, sizeof header, &got));
   if (got == 0) return HR_ERROR(OUT_OF_RANGE, "%s: end of file at byte %llu", hr_stream_name(r->stream), (unsigned long long)offset);
   if (got < sizeof header) return record_lost(r, offset, "is truncated");
-  if (hr_hash_crc32c_mask(hr_hash_crc32c(0, header, 8)) != record_get32(header + 8)) return record_lost(r, offset, "has a length with a wrong checksum");
+  if (hr_hash_crc32c_mask(hr_hash_crc32c(0, header, 8)) != record_get32(header + 8))
+    return record_lost(r, offset, "has a length with a wrong checksum");
   uint64_t size = (uint64_t)record_get32(header + 4) << 32 | record_get32(header);
   if (size > SIZE_MAX / 2 - RECORD_FOOTER) return record_lost(r, offset, "is longer than memory");
   HR_TRY(record_read_body(r, (size_t)size + RECORD_FOOTER, offset));
-  if (hr_hash_crc32c_mask(hr_hash_crc32c(0, r->data, (size_t)size)) != record_get32(r->data + size)) return record_lost(r, offset, "has a wrong checksum");
+  if (hr_hash_crc32c_mask(hr_hash_crc32c(0, r->data, (size_t)size)) != record_get32(r->data + size))
+    return record_lost(r, offset, "has a wrong checksum");
   *out = (hr_str_t){r->data, (size_t)size};
   return NULL;
 }
@@ -125,7 +127,7 @@ hr_status_t hr_record_writer_create(const char* path, hr_stream_coding_t coding,
 }
 
 static hr_status_t record_deflate(hr_record_writer_t* w, const void* data, size_t size, int flush) {
-  const unsigned char* p = data;
+  const unsigned char* p = data ? data : (const void*)"";
   do {
     uInt n = size > UINT_MAX ? UINT_MAX : (uInt)size;
     w->z.next_in = (Bytef*)(uintptr_t)p;

@@ -39,10 +39,13 @@ hr_status_t hr_slice_parse_spec(hr_str_t text, hr_shape_t* out_full, hr_slice_t*
   hr_str_t rest = hr_str_slice(text, 0, last ? last - 1 : 0), part;
   int64_t dims[HR_MAX_RANK], rank = 0;
   while (rest.size && hr_str_split(&rest, ' ', &part)) {
-    if (rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "shape and slice '%.*s' has more than %d dimensions", HR_STR_ARG(text), HR_MAX_RANK);
-    if (!hr_str_parse_i64(part, &dims[rank++])) return HR_ERROR(INVALID_ARGUMENT, "shape and slice '%.*s': '%.*s' is not a size", HR_STR_ARG(text), HR_STR_ARG(part));
+    if (rank == HR_MAX_RANK)
+      return HR_ERROR(UNIMPLEMENTED, "shape and slice '%.*s' has more than %d dimensions", HR_STR_ARG(text), HR_MAX_RANK);
+    if (!hr_str_parse_i64(part, &dims[rank++]))
+      return HR_ERROR(INVALID_ARGUMENT, "shape and slice '%.*s': '%.*s' is not a size", HR_STR_ARG(text), HR_STR_ARG(part));
   }
-  if (rank == 0) return HR_ERROR(INVALID_ARGUMENT, "shape and slice '%.*s' is not of the form 'size size start,length:start,length'", HR_STR_ARG(text));
+  if (rank == 0)
+    return HR_ERROR(INVALID_ARGUMENT, "shape and slice '%.*s' is not of the form 'size size start,length:start,length'", HR_STR_ARG(text));
   HR_TRY(hr_shape_make(rank, dims, out_full));
   HR_TRY(hr_slice_parse(hr_str_slice(text, last, text.size), out_slice));
   if (out_slice->rank != rank)
@@ -70,7 +73,8 @@ hr_status_t hr_slice_shape(const hr_slice_t* s, const hr_shape_t* full, hr_shape
   for (int i = 0; i < s->rank; ++i) {
     dims[i] = slice_length(s, full, i);
     if (s->start[i] < 0 || dims[i] < 0 || s->start[i] > full->dims[i] || dims[i] > full->dims[i] - s->start[i])
-      return HR_ERROR(INVALID_ARGUMENT, "slice [%lld, +%lld) of dimension %d reaches out of shape %s", (long long)s->start[i], (long long)dims[i], i,
+      return HR_ERROR(INVALID_ARGUMENT, "slice [%lld, +%lld) of dimension %d reaches out of shape %s", (long long)s->start[i],
+                      (long long)dims[i], i,
                       hr_shape_format(full, text));
   }
   return hr_shape_make(s->rank, dims, out);
@@ -155,7 +159,8 @@ static void slice_key_string(hr_str_t s, hr_strbuf_t* out) {
   hr_strbuf_add(out, "\0\1", 2);
 }
 
-/* Order-keeping signed numbers: n bytes hold 7n - 1 value bits below a header of n equal bits. The header of a non-negative value is n ones and a
+/* Order-keeping signed numbers: n bytes hold 7n - 1 value bits below a header of n equal bits. The header of a non-negative value is n
+ * ones and a
  * zero, of a negative one the complement; the value is big-endian two's complement. One byte serves -64..63. */
 static void slice_key_signed(int64_t v, hr_strbuf_t* out) {
   uint64_t magnitude = v < 0 ? ~(uint64_t)v : (uint64_t)v;
@@ -216,7 +221,8 @@ hr_status_t hr_slice_copy(const hr_shape_t* full, const hr_slice_t* from, const 
   for (int i = full->rank - 1; i >= 0; --i) {
     int64_t start, end;
     if (!slice_common(from, to, full, i, &start, &end)) return NULL;
-    axes[i] = (slice_axis_t){(start - from->start[i]) * src_stride, (start - to->start[i]) * dst_stride, src_stride, dst_stride, end - start};
+    axes[i] = (slice_axis_t){(start - from->start[i]) * src_stride, (start - to->start[i]) * dst_stride, src_stride, dst_stride,
+                             end - start};
     src_stride *= slice_length(from, full, i);
     dst_stride *= slice_length(to, full, i);
     total *= end - start;

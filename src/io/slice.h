@@ -31,6 +31,7 @@ void hr_slice_encode_key(hr_str_t name, const hr_slice_t* s, hr_strbuf_t* out);
 
 /* Copies what two parts of one tensor have in common from `src` (holding part `from`) into `dst` (holding part `to`); same dtype.
  * *out_copied: elements. Both parts must lie in `full` (hr_slice_shape). */
-HR_MUST_USE hr_status_t hr_slice_copy(const hr_shape_t* full, const hr_slice_t* from, const hr_tensor_t* src, const hr_slice_t* to, hr_tensor_t* dst,
+HR_MUST_USE hr_status_t hr_slice_copy(const hr_shape_t* full, const hr_slice_t* from, const hr_tensor_t* src, const hr_slice_t* to,
+                                      hr_tensor_t* dst,
                                       int64_t* out_copied);
 #endif

@@ -55,7 +55,8 @@ hr_status_t hr_snappy_decode(const void* data, size_t size, size_t limit, char**
   snappy_state_t s = {data, (const uint8_t*)data + size, NULL, 0, 0};
   if (size == 0 || !snappy_size(&s)) return HR_ERROR(DATA_LOSS, "snappy data without a size");
   if (s.size > limit) return HR_ERROR(DATA_LOSS, "snappy data of %zu bytes decoded, %zu at most here", s.size, limit);
-  if (s.size / 64 > size) return HR_ERROR(DATA_LOSS, "snappy data of %zu bytes cannot hold %zu decoded", size, s.size); /* 64 bytes from a 2-byte copy at best */
+  /* 64 bytes from a 2-byte copy at best */
+  if (s.size / 64 > size) return HR_ERROR(DATA_LOSS, "snappy data of %zu bytes cannot hold %zu decoded", size, s.size);
   s.out = hr_alloc(s.size ? s.size : 1);
   if (!s.out) return hr_status_out_of_memory();
   bool good = true;

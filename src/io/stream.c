@@ -43,6 +43,7 @@ static hr_status_t stream_create(const char* name, hr_stream_coding_t coding, hr
   hr_stream_t* s = hr_alloc_zero(sizeof *s);
   if (!s) return hr_status_out_of_memory();
   s->coding = coding;
+  s->at = ""; /* never NULL: empty windows take part in pointer sums */
   s->name = hr_alloc_copy(name, strlen(name));
   hr_status_t status = s->name ? stream_start_inflate(s) : hr_status_out_of_memory();
   if (status) hr_stream_close(s);
@@ -140,7 +141,8 @@ static hr_status_t stream_inflate(hr_stream_t* s, char* out, size_t size, size_t
   *got = room - s->z.avail_out;
   if (result == Z_STREAM_END) s->z_is_done = true;
   else if (result == Z_MEM_ERROR) return hr_status_out_of_memory();
-  else if (result == Z_BUF_ERROR && in == 0) return HR_ERROR(DATA_LOSS, "%s: compressed data ends early, after %llu bytes", s->name, (unsigned long long)s->given);
+  else if (result == Z_BUF_ERROR && in == 0)
+    return HR_ERROR(DATA_LOSS, "%s: compressed data ends early, after %llu bytes", s->name, (unsigned long long)s->given);
   else if (result != Z_OK && result != Z_BUF_ERROR)
     return HR_ERROR(DATA_LOSS, "%s: compressed data is damaged near byte %llu: %s", s->name, (unsigned long long)(s->raw_offset - s->left),
                     s->z.msg ? s->z.msg : "zlib gives no reason");

@@ -14,7 +14,8 @@
 
 typedef struct hr_table hr_table_t; /* immutable: any number of threads, each with an iterator of its own */
 HR_MUST_USE hr_status_t hr_table_open(const char* path, hr_table_t** out);
-HR_MUST_USE hr_status_t hr_table_open_memory(const void* data, size_t size, const char* name, hr_table_t** out); /* borrows data, copies name */
+/* borrows data, copies name */
+HR_MUST_USE hr_status_t hr_table_open_memory(const void* data, size_t size, const char* name, hr_table_t** out);
 void hr_table_close(hr_table_t* t); /* accepts NULL */
 
 typedef struct {

@@ -52,7 +52,8 @@ static hr_status_t table_block_load(const hr_table_t* t, hr_table_block_t* b, ui
   table_block_drop(b);
   b->file_offset = (size_t)offset;
   size_t room = t->size - TABLE_FOOTER;
-  if (offset > room || size > room - offset || room - offset - size < TABLE_TRAILER) return table_lost(t, offset, "a block reaches out of the file");
+  if (offset > room || size > room - offset || room - offset - size < TABLE_TRAILER)
+    return table_lost(t, offset, "a block reaches out of the file");
   const char* data = t->data + offset;
   uint32_t crc = hr_hash_crc32c_mask(hr_hash_crc32c(0, data, (size_t)size + 1));
   if (crc != table_get32(data + size + 1)) return table_lost(t, offset, "a block has a wrong checksum");
@@ -88,7 +89,8 @@ static hr_status_t table_block_next(const hr_table_t* t, hr_table_block_t* b, bo
   HR_TRY(table_block_varint(t, b, &at, &unshared));
   HR_TRY(table_block_varint(t, b, &at, &value));
   size_t left = b->size - at;
-  if (shared > b->key.size || unshared > left || value > left - unshared) return table_lost(t, b->file_offset, "an entry runs out of its block");
+  if (shared > b->key.size || unshared > left || value > left - unshared)
+    return table_lost(t, b->file_offset, "an entry runs out of its block");
   hr_str_t suffix = {b->data + at, (size_t)unshared}, old = {b->key.data ? b->key.data + shared : "", b->key.size - (size_t)shared};
   if (!is_jump && b->at > 0 && hr_str_compare(suffix, old) <= 0) return table_lost(t, b->file_offset, "keys out of order");
   b->key.size = (size_t)shared;

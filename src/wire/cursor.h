@@ -2,7 +2,8 @@
 /* A bounded reader of protobuf bytes: one field at a time, no recursion, no allocation.
  *
  * A cursor is a span by value: copy it to read the bytes again. Every read is checked against the end; bytes that are not protobuf
- * are INVALID_ARGUMENT naming the byte's offset from where the outermost span began. Surprise: switch on `key`, not on the field's number: a field
+ * are INVALID_ARGUMENT naming the byte's offset from where the outermost span began. Surprise: switch on `key`, not on the field's
+ * number: a field
  * that comes with another wire type than expected is then an unknown field and ignored, which is protobuf's own rule. Packed and
  * unpacked repeated scalars are two keys (HR_KEY_SPAN(n) and HR_KEY_VARINT(n), for example). */
 #ifndef HR_WIRE_CURSOR_H

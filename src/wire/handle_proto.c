@@ -41,7 +41,8 @@ static hr_status_t handle_proto_value(hr_cursor_t span, hr_handle_t* h) {
     if (f.key == HR_KEY_VARINT(VALUE_DTYPE)) dtype = f.value;
     if (f.key == HR_KEY_SPAN(VALUE_SHAPE)) shape_span = f.span;
   }
-  if (dtype >= HR_DTYPE_COUNT) return HR_ERROR(INVALID_ARGUMENT, "resource handle holds a value of unknown dtype %llu", (unsigned long long)dtype);
+  if (dtype >= HR_DTYPE_COUNT)
+    return HR_ERROR(INVALID_ARGUMENT, "resource handle holds a value of unknown dtype %llu", (unsigned long long)dtype);
   hr_arena_t arena;
   hr_arena_init(&arena);
   const hr_pshape_t* shape = NULL;

@@ -70,7 +70,8 @@ static hr_status_t message_check_depth(const ProtobufCMessageDescriptor* type, h
     hr_field_t f;
     HR_TRY(hr_cursor_next(&span, &f));
     const ProtobufCFieldDescriptor* field = hr_messages_field(type, f.key >> 3);
-    if (field && field->type == PROTOBUF_C_TYPE_MESSAGE && (f.key & 7) == HR_WIRE_SPAN) HR_TRY(message_check_depth(field->descriptor, f.span, depth + 1));
+    if (field && field->type == PROTOBUF_C_TYPE_MESSAGE && (f.key & 7) == HR_WIRE_SPAN) HR_TRY(message_check_depth(field->descriptor,
+        f.span, depth + 1));
   }
   return NULL;
 }

@@ -21,7 +21,8 @@ enum { HR_MESSAGES_DEPTH = 100 }; /* protobuf's usual limit */
 const ProtobufCMessageDescriptor* hr_messages_find(hr_str_t name);
 /* INVALID_ARGUMENT when the bytes are not such a message or nest deeper than HR_MESSAGES_DEPTH. */
 HR_MUST_USE hr_status_t hr_messages_check(const ProtobufCMessageDescriptor* type, const void* data, size_t size);
-/* Checks, then unpacks; RESOURCE_EXHAUSTED when the structs take more than 64 bytes a byte of data (and 1 MiB). Freed with hr_messages_free. */
+/* Checks, then unpacks; RESOURCE_EXHAUSTED when the structs take more than 64 bytes a byte of data (and 1 MiB). Freed with
+ * hr_messages_free. */
 HR_MUST_USE hr_status_t hr_messages_unpack(const ProtobufCMessageDescriptor* type, const void* data, size_t size, ProtobufCMessage** out);
 void hr_messages_free(ProtobufCMessage* message); /* accepts NULL */
 HR_MUST_USE hr_status_t hr_messages_pack(const ProtobufCMessage* message, hr_writer_t* w);

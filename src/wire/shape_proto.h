@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TensorShapeProto: fully known shapes and partial ones, both ways. A scalar has no bytes; unknown rank is a flag; an unknown
- * dimension is -1. Dimension names are ignored. Failures are INVALID_ARGUMENT (UNIMPLEMENTED for a known shape of more than HR_MAX_RANK dims). */
+ * dimension is -1. Dimension names are ignored. Failures are INVALID_ARGUMENT (UNIMPLEMENTED for a known shape of more than HR_MAX_RANK
+ * dims). */
 #ifndef HR_WIRE_SHAPE_PROTO_H
 #define HR_WIRE_SHAPE_PROTO_H
 #include "tensor/partial_shape.h"

@@ -7,7 +7,8 @@
 #include "wire/shape_proto.h"
 
 enum { TENSOR_DTYPE = 1, TENSOR_SHAPE = 2, TENSOR_CONTENT = 4, FLOAT_VAL = 5, DOUBLE_VAL = 6, INT_VAL = 7, STRING_VAL = 8, SCOMPLEX_VAL = 9,
-       INT64_VAL = 10, BOOL_VAL = 11, DCOMPLEX_VAL = 12, HALF_VAL = 13, RESOURCE_VAL = 14, VARIANT_VAL = 15, UINT32_VAL = 16, UINT64_VAL = 17,
+       INT64_VAL = 10, BOOL_VAL = 11, DCOMPLEX_VAL = 12, HALF_VAL = 13, RESOURCE_VAL = 14, VARIANT_VAL = 15, UINT32_VAL = 16,
+       UINT64_VAL = 17,
        FLOAT8_VAL = 18 };
 typedef enum { FORM_VARINT, FORM_FIXED32, FORM_FIXED64, FORM_BYTE, FORM_STRING, FORM_RESOURCE, FORM_NONE } tensor_form_t;
 
@@ -17,14 +18,16 @@ typedef struct {
 
 static const tensor_value_row_t tensor_value_rows[HR_DTYPE_COUNT] = {
   [HR_F32] = {FLOAT_VAL, FORM_FIXED32, 1}, [HR_F64] = {DOUBLE_VAL, FORM_FIXED64, 1},
-  [HR_I32] = {INT_VAL, FORM_VARINT, 1}, [HR_U8] = {INT_VAL, FORM_VARINT, 1}, [HR_I16] = {INT_VAL, FORM_VARINT, 1}, [HR_I8] = {INT_VAL, FORM_VARINT, 1},
+  [HR_I32] = {INT_VAL, FORM_VARINT, 1}, [HR_U8] = {INT_VAL, FORM_VARINT, 1}, [HR_I16] = {INT_VAL, FORM_VARINT, 1}, [HR_I8] = {INT_VAL,
+      FORM_VARINT, 1},
   [HR_STRING] = {STRING_VAL, FORM_STRING, 1}, [HR_C64] = {SCOMPLEX_VAL, FORM_FIXED32, 2}, [HR_I64] = {INT64_VAL, FORM_VARINT, 1},
   [HR_BOOL] = {BOOL_VAL, FORM_VARINT, 1}, [HR_QI8] = {INT_VAL, FORM_VARINT, 1}, [HR_QU8] = {INT_VAL, FORM_VARINT, 1},
   [HR_QI32] = {INT_VAL, FORM_VARINT, 1}, [HR_BF16] = {HALF_VAL, FORM_VARINT, 1}, [HR_QI16] = {INT_VAL, FORM_VARINT, 1},
   [HR_QU16] = {INT_VAL, FORM_VARINT, 1}, [HR_U16] = {INT_VAL, FORM_VARINT, 1}, [HR_C128] = {DCOMPLEX_VAL, FORM_FIXED64, 2},
   [HR_F16] = {HALF_VAL, FORM_VARINT, 1}, [HR_RESOURCE] = {RESOURCE_VAL, FORM_RESOURCE, 1}, [HR_VARIANT] = {VARIANT_VAL, FORM_NONE, 1},
   [HR_U32] = {UINT32_VAL, FORM_VARINT, 1}, [HR_U64] = {UINT64_VAL, FORM_VARINT, 1}, [HR_F8_E5M2] = {FLOAT8_VAL, FORM_BYTE, 1},
-  [HR_F8_E4M3FN] = {FLOAT8_VAL, FORM_BYTE, 1}, [HR_F8_E4M3FNUZ] = {FLOAT8_VAL, FORM_BYTE, 1}, [HR_F8_E4M3B11FNUZ] = {FLOAT8_VAL, FORM_BYTE, 1},
+  [HR_F8_E4M3FN] = {FLOAT8_VAL, FORM_BYTE, 1}, [HR_F8_E4M3FNUZ] = {FLOAT8_VAL, FORM_BYTE, 1}, [HR_F8_E4M3B11FNUZ] = {FLOAT8_VAL,
+      FORM_BYTE, 1},
   [HR_F8_E5M2FNUZ] = {FLOAT8_VAL, FORM_BYTE, 1}, [HR_I4] = {INT_VAL, FORM_VARINT, 1}, [HR_U4] = {INT_VAL, FORM_VARINT, 1},
   [HR_I2] = {INT_VAL, FORM_VARINT, 1}, [HR_U2] = {INT_VAL, FORM_VARINT, 1}, [HR_F4_E2M1FN] = {FLOAT8_VAL, FORM_BYTE, 1},
 };
@@ -64,7 +67,8 @@ static hr_status_t tensor_proto_check_size(hr_dtype_t dtype, const hr_shape_t* s
   char text[HR_SHAPE_TEXT];
   size_t count = (size_t)hr_shape_count(shape), bytes = 0, data = (size_t)(span.end - span.at);
   if (!hr_size_mul(count, hr_dtype_size(dtype), &bytes))
-    return HR_ERROR(INVALID_ARGUMENT, "tensor of shape %s and type %s is larger than memory", hr_shape_format(shape, text), hr_dtype_name(dtype));
+    return HR_ERROR(INVALID_ARGUMENT, "tensor of shape %s and type %s is larger than memory", hr_shape_format(shape, text),
+                    hr_dtype_name(dtype));
   if (content && hr_dtype_is_plain(dtype) && content != bytes)
     return HR_ERROR(INVALID_ARGUMENT, "tensor_content has %zu bytes, shape %s of %s needs %zu", content, hr_shape_format(shape, text),
                     hr_dtype_name(dtype), bytes);
@@ -96,7 +100,8 @@ static hr_status_t tensor_fill_packed(tensor_fill_t* fill, hr_cursor_t span) {
   if (fill->row->form != FORM_VARINT) { /* fixed and byte forms: little endian, as in memory */
     size_t have = hr_cursor_left(&span) / fill->part_size, room = (size_t)(fill->count - fill->at);
     if (hr_cursor_left(&span) % fill->part_size)
-      return HR_ERROR(INVALID_ARGUMENT, "packed values at byte %zu: %zu bytes are no multiple of %zu", hr_cursor_offset(&span), hr_cursor_left(&span),
+      return HR_ERROR(INVALID_ARGUMENT, "packed values at byte %zu: %zu bytes are no multiple of %zu", hr_cursor_offset(&span),
+                      hr_cursor_left(&span),
                       fill->part_size);
     size_t n = have < room ? have : room;
     if (n) memcpy(fill->out + (size_t)fill->at * fill->part_size, span.at, n * fill->part_size);
@@ -179,7 +184,8 @@ static hr_status_t tensor_proto_string_content(hr_cursor_t content, hr_tensor_t*
     HR_TRY(hr_cursor_bytes(&bytes, (size_t)n, &text));
     HR_TRY(hr_tstring_set((hr_tstring_t*)t->data + i, hr_cursor_str(text)));
   }
-  return hr_cursor_is_done(&bytes) ? NULL : HR_ERROR(INVALID_ARGUMENT, "tensor_content has %zu bytes more than its strings", hr_cursor_left(&bytes));
+  return hr_cursor_is_done(&bytes) ? NULL : HR_ERROR(INVALID_ARGUMENT, "tensor_content has %zu bytes more than its strings",
+                                                     hr_cursor_left(&bytes));
 }
 
 hr_status_t hr_tensor_proto_decode(hr_cursor_t span, size_t splat_limit, hr_tensor_t* out) {
@@ -209,7 +215,7 @@ hr_status_t hr_tensor_proto_decode(hr_cursor_t span, size_t splat_limit, hr_tens
 size_t hr_tensor_proto_expected(const hr_tensor_t* t) { return hr_tensor_bytes(t) + 16; }
 
 static void tensor_proto_put_single(const hr_tensor_t* t, const tensor_value_row_t* row, hr_writer_t* w) {
-  static const hr_dtypes_t is_signed = HR_M(I8) | HR_M(I16) | HR_M(I32) | HR_M(I64) | HR_M(QI8) | HR_M(QI16) | HR_M(QI32) | HR_M(I4) | HR_M(I2);
+  static const hr_dtypes_t is_signed = HR_M_SIGNED | HR_M(QI8) | HR_M(QI16) | HR_M(QI32) | HR_M(I4) | HR_M(I2);
   size_t size = hr_dtype_size(t->dtype);
   if (row->form != FORM_VARINT) {
     hr_writer_bytes(w, row->field, t->data, size);

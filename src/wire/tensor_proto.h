@@ -4,7 +4,8 @@
  * Reading: tensor_content, or the typed field of the dtype, packed or not; too few values repeat the last, none are zeros, too many
  * are ignored. Sizes are checked before memory is taken: tensor_content must be exactly the shape's bytes, and a value larger
  * than `splat_limit` bytes must come with data in proportion (a 30-byte message may say "a million gigabytes of zeros").
- * Surprise: half and bfloat16 are bit patterns in half_val; a scalar has no shape field at all. Variants with elements are UNIMPLEMENTED. */
+ * Surprise: half and bfloat16 are bit patterns in half_val; a scalar has no shape field at all. Variants with elements are
+ * UNIMPLEMENTED. */
 #ifndef HR_WIRE_TENSOR_PROTO_H
 #define HR_WIRE_TENSOR_PROTO_H
 #include "tensor/tensor.h"

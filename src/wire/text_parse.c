@@ -15,7 +15,8 @@ typedef struct {
 static hr_status_t text_read_fields(text_reader_t* r, const ProtobufCMessageDescriptor* type, char close);
 
 static hr_status_t text_expected(const text_reader_t* r, const char* what) {
-  return hr_text_scan_error(&r->scan, HR_INVALID_ARGUMENT, "expected %s, found '%.*s'", what, (int)(r->scan.text.size > 60 ? 60 : r->scan.text.size),
+  return hr_text_scan_error(&r->scan, HR_INVALID_ARGUMENT, "expected %s, found '%.*s'", what,
+                            (int)(r->scan.text.size > 60 ? 60 : r->scan.text.size),
                             r->scan.text.data);
 }
 

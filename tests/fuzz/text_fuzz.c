@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text of a GraphDef: what parses must print, and the print must parse to the same bytes. Bytes that are no text are tried as wire bytes. */
+/* Text of a GraphDef: what parses must print, and the print must parse to the same bytes. Bytes that are no text are tried as wire
+ * bytes. */
 #include <stdlib.h>
 #include "wire/text.h"
 

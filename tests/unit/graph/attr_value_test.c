@@ -40,10 +40,12 @@ HR_TEST(each_arm_comes_back) {
   const hr_func_attr_t func = {HR_STR("body"), inner, 2};
   const hr_pshape_t* shape = NULL;
   HR_CHECK_OK(hr_pshape_make(&x.arena, 2, (int64_t[]){-1, 4}, &shape));
-  const hr_named_attr_t all[] = {hr_at_int("", -5), hr_at_float("", 0.5f), hr_at_bool("", true), hr_at_bool("", false), hr_at_type("", 101), hr_at_str("", ""),
+  const hr_named_attr_t all[] = {hr_at_int("", -5), hr_at_float("", 0.5f), hr_at_bool("", true), hr_at_bool("", false), hr_at_type("",
+      101), hr_at_str("", ""),
                                  hr_at_str("", "abc"), hr_at_shape("", shape), hr_at_shape("", &hr_pshape_unknown), hr_at_tensor("", &t),
                                  hr_at("", (hr_attr_t){.kind = HR_ATTR_FUNC, .u.func = &func}),
-                                 hr_at("", (hr_attr_t){.kind = HR_ATTR_PLACEHOLDER, .u.s = HR_STR("T")}), hr_at("", (hr_attr_t){.kind = HR_ATTR_NONE})};
+                                 hr_at("", (hr_attr_t){.kind = HR_ATTR_PLACEHOLDER, .u.s = HR_STR("T")}), hr_at("",
+                                     (hr_attr_t){.kind = HR_ATTR_NONE})};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) round_trip(&x, &all[i].value);
   hr_tensor_release(&t);
   stop(&x);
@@ -62,9 +64,12 @@ HR_TEST(each_list_comes_back) {
   const hr_pshape_t* shapes[] = {&hr_pshape_unknown, &hr_pshape_scalar, &hr_pshape_scalar};
   const hr_tensor_t* tensors[] = {&t, &t, &t};
   const hr_func_attr_t funcs[] = {{HR_STR("f"), NULL, 0}, {HR_STR("g"), NULL, 0}, {HR_STR("h"), NULL, 0}};
-  const hr_attr_t lists[] = {{HR_ATTR_STRING, true, 3, {.ss = ss}}, {HR_ATTR_INT, true, 3, {.is = is}}, {HR_ATTR_FLOAT, true, 3, {.fs = fs}},
-                             {HR_ATTR_BOOL, true, 3, {.bs = bs}}, {HR_ATTR_TYPE, true, 3, {.types = types}}, {HR_ATTR_SHAPE, true, 3, {.shapes = shapes}},
-                             {HR_ATTR_TENSOR, true, 3, {.tensors = tensors}}, {HR_ATTR_FUNC, true, 3, {.funcs = funcs}}, {HR_ATTR_NONE, true, 0, {.i = 0}}};
+  const hr_attr_t lists[] = {{HR_ATTR_STRING, true, 3, {.ss = ss}}, {HR_ATTR_INT, true, 3, {.is = is}}, {HR_ATTR_FLOAT, true, 3,
+      {.fs = fs}},
+                             {HR_ATTR_BOOL, true, 3, {.bs = bs}}, {HR_ATTR_TYPE, true, 3, {.types = types}}, {HR_ATTR_SHAPE, true, 3,
+                                 {.shapes = shapes}},
+                             {HR_ATTR_TENSOR, true, 3, {.tensors = tensors}}, {HR_ATTR_FUNC, true, 3, {.funcs = funcs}}, {HR_ATTR_NONE,
+                                 true, 0, {.i = 0}}};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) round_trip(&x, &lists[i]);
   hr_tensor_release(&t);
   stop(&x);
@@ -85,7 +90,8 @@ HR_TEST(mixed_lists_are_refused) {
   fixture_t x;
   hr_attr_t a;
   start(&x);
-  HR_CHECK_CODE(hr_attr_value_decode(&x.arena, &x.keeper, hr_cursor_make("\x0a\x04\x18\x01\x28\x01", 6), &a), HR_INVALID_ARGUMENT, "both int and bool");
+  HR_CHECK_CODE(hr_attr_value_decode(&x.arena, &x.keeper, hr_cursor_make("\x0a\x04\x18\x01\x28\x01", 6), &a), HR_INVALID_ARGUMENT,
+                "both int and bool");
   stop(&x);
 }
 
@@ -113,7 +119,8 @@ HR_TEST(entries_name_the_attr_in_failures) {
   fixture_t x;
   hr_named_attr_t e;
   start(&x);
-  HR_CHECK_CODE(hr_attr_value_decode_entry(&x.arena, &x.keeper, hr_cursor_make("\x0a\x01T\x12\x02\x42\x05", 7), &e), HR_INVALID_ARGUMENT, "attr 'T': ");
+  HR_CHECK_CODE(hr_attr_value_decode_entry(&x.arena, &x.keeper, hr_cursor_make("\x0a\x01T\x12\x02\x42\x05", 7), &e), HR_INVALID_ARGUMENT,
+                "attr 'T': ");
   const hr_named_attr_t axis = hr_at_int("axis", 2);
   HR_CHECK_OK(hr_attr_value_encode_entry(5, &axis, &x.w));
   HR_CHECK(memcmp(x.w.data, "\x2a\x0a\x0a\x04" "axis\x12\x02\x18\x02", 12) == 0);

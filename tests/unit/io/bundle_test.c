@@ -87,7 +87,8 @@ static bool fill(hr_dtype_t dtype, int64_t n, hr_tensor_t* t) {
     int size = snprintf(text, sizeof text, "string %d of some length that grows %.*s", (int)i, (int)(i % 20), "xxxxxxxxxxxxxxxxxxxx");
     if (!HR_CHECK_OK(hr_tstring_set((hr_tstring_t*)t->data + i, (hr_str_t){text, (size_t)size}))) return false;
   }
-  for (size_t i = 0; dtype != HR_STRING && i < hr_tensor_bytes(t); ++i) ((uint8_t*)t->data)[i] = dtype == HR_BOOL ? i & 1 : (uint8_t)(i * 37 + dtype);
+  for (size_t i = 0; dtype != HR_STRING && i < hr_tensor_bytes(t); ++i)
+    ((uint8_t*)t->data)[i] = dtype == HR_BOOL ? i & 1 : (uint8_t)(i * 37 + dtype);
   return true;
 }
 

@@ -99,7 +99,8 @@ HR_TEST(every_truncation_is_data_loss) {
     HR_CHECK_OK(open_memory(data, n, HR_STREAM_PLAIN, &r));
     while (!status) status = hr_record_reader_next(r, &s);
     bool clean = n == 0 || n == 16 || n == 37;
-    HR_CHECK_CODE(status, clean ? HR_OUT_OF_RANGE : HR_DATA_LOSS, clean ? "end of file" : n < 16 ? "record at byte 0 is truncated" : "is truncated");
+    HR_CHECK_CODE(status, clean ? HR_OUT_OF_RANGE : HR_DATA_LOSS,
+                  clean ? "end of file" : n < 16 ? "record at byte 0 is truncated" : "is truncated");
     hr_record_reader_close(r);
   }
   hr_free(data);

@@ -20,7 +20,8 @@ HR_TEST(bad_text_is_refused) {
   static const char* const texts[] = {"x", "1", "1,", ",1", "-1,2", "0,0", "1,2,3", "0,5:", "0,99999999999999999999"};
   hr_slice_t s;
   hr_shape_t full;
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) HR_CHECK_CODE(hr_slice_parse(hr_str(texts[i]), &s), HR_INVALID_ARGUMENT, texts[i]);
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) HR_CHECK_CODE(hr_slice_parse(hr_str(texts[i]), &s), HR_INVALID_ARGUMENT,
+      texts[i]);
   HR_CHECK_CODE(hr_slice_parse_spec(HR_STR("10 4"), &full, &s), HR_INVALID_ARGUMENT, "slice '4'");
   HR_CHECK_CODE(hr_slice_parse_spec(HR_STR("-"), &full, &s), HR_INVALID_ARGUMENT, "not of the form");
   HR_CHECK_CODE(hr_slice_parse_spec(HR_STR("10 x -:-"), &full, &s), HR_INVALID_ARGUMENT, "'x' is not a size");

@@ -21,7 +21,8 @@ HR_TEST(reads_and_seeks_anywhere) {
   for (size_t i = 0; i < SIZE; ++i) data[i] = (char)(i * 2654435761u >> 11);
   HR_CHECK_OK(hr_file_replace(temp_path("big"), data, SIZE));
   HR_REQUIRE_OK(hr_stream_open(temp_path("big"), HR_STREAM_PLAIN, &s));
-  static const struct { uint64_t at; size_t size; } rows[] = {{0, 10}, {10, 300000}, {300010, 5}, {5, 700000}, {999999, 1}, {0, SIZE}, {262143, 2}, {100, 262144}};
+  static const struct { uint64_t at; size_t size; } rows[] = {{0, 10}, {10, 300000}, {300010, 5}, {5, 700000}, {999999, 1}, {0, SIZE},
+                                                              {262143, 2}, {100, 262144}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     size_t n = 0;
     HR_CHECK_OK(hr_stream_seek(s, rows[i].at));

@@ -18,7 +18,8 @@ static hr_status_t count_all(const hr_table_t* t, int64_t* out) {
 
 HR_TEST(golden_tables) {
   static const struct { const char* path; int64_t entries; } rows[] = {
-    {GOLDEN "checkpoint_v2/model-7.index", 17}, {GOLDEN "saved_model_tf1/variables/variables.index", 2}, {GOLDEN "checkpoint_v1/model", 15}};
+    {GOLDEN "checkpoint_v2/model-7.index", 17}, {GOLDEN "saved_model_tf1/variables/variables.index", 2}, {GOLDEN "checkpoint_v1/model",
+        15}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     hr_table_t* t = NULL;
     int64_t n = 0;

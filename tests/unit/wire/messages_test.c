@@ -33,7 +33,8 @@ HR_TEST(an_empty_message_is_good) {
 
 HR_TEST(damage_is_refused) {
   ProtobufCMessage* back = NULL;
-  HR_CHECK_CODE(hr_messages_unpack(&tensorflow__config_proto__descriptor, "\x10", 1, &back), HR_INVALID_ARGUMENT, "tensorflow.ConfigProto: malformed");
+  HR_CHECK_CODE(hr_messages_unpack(&tensorflow__config_proto__descriptor, "\x10", 1, &back), HR_INVALID_ARGUMENT,
+                "tensorflow.ConfigProto: malformed");
   HR_CHECK_CODE(hr_messages_unpack(&tensorflow__config_proto__descriptor, "\x52\x02\x1a\x05", 4, &back), HR_INVALID_ARGUMENT, "at byte 3");
 }
 
@@ -42,7 +43,8 @@ HR_TEST(nesting_is_bounded) {
   const ProtobufCMessageDescriptor* type = hr_messages_find(HR_STR("SavedModel"));
   hr_writer_t w = {0};
   hr_writer_mark_t marks[204];
-  static const uint32_t road[] = {2, 7, 2, 2, 3}; /* meta_graphs, object_graph_def, concrete_functions, value, canonicalized_input_signature */
+  /* meta_graphs, object_graph_def, concrete_functions, value, canonicalized_input_signature */
+  static const uint32_t road[] = {2, 7, 2, 2, 3};
   HR_REQUIRE(type != NULL);
   for (int depth = 50; depth <= 200; depth += 150) {
     w.size = 0;

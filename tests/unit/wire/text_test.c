@@ -10,7 +10,8 @@ static const ProtobufCMessageDescriptor* type_of(const char* name) { return hr_m
 static void expect_text(const char* type, const char* text, const char* canonical) {
   hr_writer_t bytes = {0};
   hr_strbuf_t back = {0};
-  if (HR_CHECK_OK(hr_text_parse(type_of(type), hr_str(text), &bytes)) && HR_CHECK_OK(hr_text_format(type_of(type), bytes.data, bytes.size, &back)))
+  if (HR_CHECK_OK(hr_text_parse(type_of(type), hr_str(text), &bytes)) && HR_CHECK_OK(hr_text_format(type_of(type), bytes.data, bytes.size,
+      &back)))
     HR_CHECK_VIEW(hr_strbuf_view(&back), canonical);
   hr_strbuf_deinit(&bytes);
   hr_strbuf_deinit(&back);
@@ -24,7 +25,8 @@ HR_TEST(scalars_and_enums) {
   expect_text("AttrValue", "type: 77", "type: 77\n");
   expect_text("AttrValue", "i: -9223372036854775808", "i: -9223372036854775808\n");
   expect_text("AttrValue", "i: 017", "i: 15\n");
-  expect_text("ConfigProto", "allow_soft_placement: t log_device_placement: False", "allow_soft_placement: true\nlog_device_placement: false\n");
+  expect_text("ConfigProto", "allow_soft_placement: t log_device_placement: False",
+              "allow_soft_placement: true\nlog_device_placement: false\n");
 }
 
 HR_TEST(floats_keep_their_value) {
@@ -46,7 +48,8 @@ HR_TEST(strings_and_escapes) {
 
 HR_TEST(messages_lists_and_comments) {
   expect_text("AttrValue", "# a list\nlist { i: [1, 2,3] i: 4 }", "list {\n  i: 1\n  i: 2\n  i: 3\n  i: 4\n}\n");
-  expect_text("AttrValue", "list: < s: [] shape { dim { size: -1 } unknown_rank: false } >", "list {\n  shape {\n    dim {\n      size: -1\n    }\n    unknown_rank: false\n  }\n}\n");
+  expect_text("AttrValue", "list: < s: [] shape { dim { size: -1 } unknown_rank: false } >",
+              "list {\n  shape {\n    dim {\n      size: -1\n    }\n    unknown_rank: false\n  }\n}\n");
   expect_text("GraphDef", "node { name: 'a' attr { key: 'T' value { type: DT_BOOL } } }",
               "node {\n  name: \"a\"\n  attr {\n    key: \"T\"\n    value {\n      type: DT_BOOL\n    }\n  }\n}\n");
   expect_text("GraphDef", "", "");
