@@ -76,6 +76,37 @@ HR_TEST(copy_rewires_feeds) {
   hr_graph_destroy(g);
 }
 
+HR_TEST(loops_are_copied_in_order) {
+  hr_writer_t w;
+  hr_graph_t* g = fixture_graph();
+  hr_strbuf_init(&w);
+  fixture_def_node(&w, "Placeholder", "x", "", "dtype", HR_I32);
+  fixture_def_node(&w, "Placeholder", "p", "", "dtype", HR_BOOL);
+  fixture_def_node(&w, "Enter", "enter", "x", "T", HR_I32);
+  fixture_def_node(&w, "Merge", "merge", "enter next", "T", HR_I32);
+  fixture_def_node(&w, "LoopCond", "cond", "p", NULL, 0);
+  fixture_def_node(&w, "Switch", "switch", "merge cond", "T", HR_I32);
+  fixture_def_node(&w, "Add", "body", "switch:1 switch:1", "T", HR_I32);
+  fixture_def_node(&w, "NextIteration", "next", "body", "T", HR_I32);
+  fixture_def_node(&w, "Exit", "exit", "switch", "T", HR_I32);
+  HR_REQUIRE_OK(fixture_import(g, &w, NULL, NULL));
+  hr_node_t* asked[] = {hr_graph_find(g, HR_STR("exit")), hr_graph_find(g, HR_STR("body"))};
+  for (int i = 0; i < 2; ++i) { /* from outside the loop and from inside */
+    hr_prune_request_t q = {.targets = &asked[i], .target_count = 1};
+    hr_graph_copy_t c;
+    HR_REQUIRE_OK(copy(g, &q, &c));
+    HR_CHECK_EQ_I64(c.graph->nodes.count, i ? 8 : 9);
+    HR_CHECK_OK(hr_graph_validate(c.graph));
+    for (int64_t k = 0; k < c.graph->nodes.count; ++k) {
+      const hr_node_t* n = c.graph->nodes.data[k];
+      for (int in = 0; in < n->input_count; ++in) HR_CHECK(n->inputs[in].node->id < n->id || hr_order_is_back_edge(n->inputs[in].node, n));
+    }
+    hr_graph_copy_deinit(&c);
+  }
+  hr_graph_destroy(g);
+  hr_strbuf_deinit(&w);
+}
+
 HR_TEST(copies_are_edited) {
   hr_graph_t* g = fixture_graph();
   hr_node_t *x = fixture_placeholder(g, "x", HR_F32, -1, NULL), *i = fixture_const_i32(g, "i", -1, (const int64_t[]){1});
