@@ -42,7 +42,8 @@ foreach(shim tensorflow tensorflow_framework)
     set_target_properties(${shim} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HR_LIB_DIR} VERSION 2.${PROJECT_VERSION} SOVERSION 2
       INSTALL_RPATH "$ORIGIN" BUILD_RPATH "$ORIGIN")
     target_link_libraries(${shim} PRIVATE headrace_flags headrace)
-    target_link_options(${shim} PRIVATE -Wl,--no-as-needed)
+    target_link_options(${shim} PRIVATE -Wl,--no-as-needed -Wl,--auxiliary=libheadrace.so.0
+      -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/capi/shim.map)
     set_property(GLOBAL APPEND PROPERTY HR_SHIMS ${shim})
   endif()
 endforeach()

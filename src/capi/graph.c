@@ -4,6 +4,7 @@
 
 #include "graph/const_eval.h"
 #include "graph/import.h"
+#include "op/op_def.h"
 #include "wire/shape_proto.h"
 
 TF_Graph* TF_NewGraph(void) {
@@ -139,7 +140,7 @@ void TF_GraphGetOpDef(TF_Graph* graph, const char* op_name, TF_Buffer* output_op
     hr_mutex_unlock(&g->mu);
     const hr_op_def_t* def = NULL;
     if (!function) outcome = hr_registry_find(hr_str(op_name), &def);
-    if (def) outcome = hr_capi_encode_op_def(def, &w);
+    if (def) outcome = hr_op_def_encode(def, &w);
     if (!outcome) outcome = hr_capi_fill_buffer_from(output_op_def, &w);
   }
   hr_strbuf_deinit(&w);

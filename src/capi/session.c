@@ -77,20 +77,15 @@ static hr_status_t session_effective_options(const TF_SessionOptions* given, hr_
   if (given) *out = given->options;
   if (given && given->no_memory) return hr_status_out_of_memory();
   out->target = given && given->target ? hr_str(given->target) : HR_STR("");
-  if (out->target.size)
-    return HR_ERROR(UNIMPLEMENTED, "sessions on the target '%s' are not there yet; pass \"\" for one in this process", given->target);
   return NULL;
 }
 
 hr_status_t hr_capi_session_create(hr_graph_t* graph, const TF_SessionOptions* options, TF_Session** out) {
   hr_session_options_t effective;
-  hr_graph_t* own = NULL;
   TF_Session* s = NULL;
   hr_status_t status = session_effective_options(options, &effective);
   if (!status && !(s = hr_alloc_zero(sizeof *s))) status = hr_status_out_of_memory();
-  if (!status && !graph) status = hr_graph_create(&own);
-  if (!status) status = hr_session_create(graph ? graph : own, &effective, &s->session);
-  hr_graph_release(own); /* the session has a share */
+  if (!status) status = hr_session_create(graph, &effective, &s->session);
   if (status) {
     hr_free(s);
     return status;

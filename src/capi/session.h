@@ -4,7 +4,7 @@
 #define HR_CAPI_SESSION_H
 #include "capi/handles.h"
 
-/* graph NULL: one of its own. */
+/* graph NULL: a session without one. */
 HR_MUST_USE hr_status_t hr_capi_session_create(hr_graph_t* graph, const TF_SessionOptions* options, TF_Session** out);
 
 /* What is fed, fetched and run, as a client says it. */
