@@ -41,8 +41,8 @@ static bool shapes_agree(const hr_pshape_t* a, const hr_pshape_t* b) {
 static hr_status_t shape_disagreement(hr_value_t into, hr_value_t gradient, const hr_pshape_t* shape) {
   char text_a[HR_SHAPE_TEXT], text_b[HR_SHAPE_TEXT];
   return HR_ERROR(INVALID_ARGUMENT, "the gradient '%s:%d' of '%s:%d' has shape %s, which is not the value's shape %s",
-                  gradient.node->name.data, (int)gradient.index, into.node->name.data, (int)into.index, hr_pshape_format(hr_value_shape(gradient), text_a),
-                  hr_pshape_format(shape, text_b));
+                  gradient.node->name.data, (int)gradient.index, into.node->name.data, (int)into.index,
+                  hr_pshape_format(hr_value_shape(gradient), text_a), hr_pshape_format(shape, text_b));
 }
 
 /* A gradient has its value's shape: what the value's says more, the new node's learns. */
@@ -62,8 +62,10 @@ static hr_status_t add_part(hr_grad_pass_t* p, hr_value_t into, const hr_grad_pa
   *copy = *part;
   copy->next = NULL;
   hr_grad_sum_t* sum = &info->sums[into.index];
-  if (sum->last) sum->last->next = copy;
-  else sum->first = copy;
+  if (sum->last)
+    sum->last->next = copy;
+  else
+    sum->first = copy;
   sum->last = copy;
   ++sum->count;
   return NULL;
@@ -80,8 +82,8 @@ hr_status_t hr_grad_accumulate_dense(hr_grad_pass_t* p, hr_value_t into, hr_valu
 hr_status_t hr_grad_accumulate_slices(hr_grad_pass_t* p, hr_value_t into, hr_value_t indices, hr_value_t values, hr_value_t dense_shape) {
   if (!hr_grad_paths_lead_to_x(p, into)) return NULL;
   HR_TRY(check_gradient_dtype(into, values));
-  bool are_integers = hr_dtype_in(hr_dtype_base(hr_value_type(indices)), HR_M_INDEX) &&
-                      hr_dtype_in(hr_dtype_base(hr_value_type(dense_shape)), HR_M_INDEX);
+  bool are_integers =
+      hr_dtype_in(hr_dtype_base(hr_value_type(indices)), HR_M_INDEX) && hr_dtype_in(hr_dtype_base(hr_value_type(dense_shape)), HR_M_INDEX);
   if (!are_integers)
     return HR_ERROR(INVALID_ARGUMENT, "the indices and dense shape of slices must be int32 or int64, not %s and %s",
                     hr_dtype_name(hr_value_type(indices)), hr_dtype_name(hr_value_type(dense_shape)));
@@ -133,8 +135,9 @@ static hr_value_t emit_flat_indices(hr_grad_ctx_t* g, hr_value_t indices) { /* a
 static hr_value_t emit_flat_values(hr_grad_ctx_t* g, const hr_grad_part_t* part) {
   if (hr_grad_shape(g, part->indices)->rank == 1) return part->values;
   int64_t all = -1, one = 1, most = INT32_MAX;
-  hr_value_t first = hr_emit_const_i32s(g, &one, 1), row = hr_emit(g, "StridedSlice",
-      HR_VALUES(part->dense_shape, first, hr_emit_const_i32s(g, &most, 1), first), HR_ATTRS(hr_at_int("end_mask", 1)));
+  hr_value_t first = hr_emit_const_i32s(g, &one, 1),
+             row = hr_emit(g, "StridedSlice", HR_VALUES(part->dense_shape, first, hr_emit_const_i32s(g, &most, 1), first),
+                           HR_ATTRS(hr_at_int("end_mask", 1)));
   hr_value_t lead = hr_emit_cast(g, hr_emit_const_i32s(g, &all, 1), hr_grad_dtype(g, row));
   return hr_emit_reshape(g, part->values, emit_joined(g, (const hr_value_t[]){lead, row}, 2));
 }
@@ -182,8 +185,10 @@ hr_status_t hr_grad_accumulate_merge(hr_grad_pass_t* p, hr_grad_sum_t* sum) {
   hr_grad_call_t c;
   hr_grad_emit_begin(&c, p, NULL);
   hr_status_t status = NULL;
-  if (all_are_slices(sum)) join_slices(&c.base, sum, room, room + sum->count, merged);
-  else status = add_dense(&c, sum, room, merged);
+  if (all_are_slices(sum))
+    join_slices(&c.base, sum, room, room + sum->count, merged);
+  else
+    status = add_dense(&c, sum, room, merged);
   hr_status_merge(&status, c.base.failure);
   if (status) return status;
   sum->first = sum->last = merged;

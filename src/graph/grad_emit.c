@@ -114,10 +114,19 @@ static hr_status_t give_slices(hr_grad_ctx_t* ctx, int input, hr_value_t indices
 }
 
 void hr_grad_emit_begin(hr_grad_call_t* c, hr_grad_pass_t* p, hr_node_t* node) {
-  static const hr_grad_table_t table = {
-      .emit = emit_node, .control = emit_control_edge, .dtype = value_dtype, .shape = value_shape, .constant = value_constant,
-      .input = node_input, .output = node_output, .upstream = output_upstream, .has_upstream = output_has_upstream,
-      .upstream_slices = output_slices, .wanted = input_is_wanted, .give = give_dense, .give_slices = give_slices};
+  static const hr_grad_table_t table = {.emit = emit_node,
+                                        .control = emit_control_edge,
+                                        .dtype = value_dtype,
+                                        .shape = value_shape,
+                                        .constant = value_constant,
+                                        .input = node_input,
+                                        .output = node_output,
+                                        .upstream = output_upstream,
+                                        .has_upstream = output_has_upstream,
+                                        .upstream_slices = output_slices,
+                                        .wanted = input_is_wanted,
+                                        .give = give_dense,
+                                        .give_slices = give_slices};
   static const hr_op_def_t nothing = {.name = {"none", 4}};
   static const hr_node_attrs_t no_attrs = {.def = &nothing};
   *c = (hr_grad_call_t){.base = {.table = &table, .attrs = node ? &node->attrs : &no_attrs}, .pass = p, .node = node};

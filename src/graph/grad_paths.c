@@ -20,8 +20,9 @@ bool hr_grad_paths_is_stop(const hr_grad_pass_t* p, hr_value_t v) {
 
 bool hr_grad_paths_lead_to_x(const hr_grad_pass_t* p, hr_value_t v) {
   const hr_grad_info_t* info = &p->info[v.node->id];
+  if (!hr_grad_paths_is_trainable(hr_value_type(v))) return false;
   if (info->has_x && value_is_in(v, p->request->xs, p->request->x_count)) return true;
-  return info->is_wanted && hr_grad_paths_is_trainable(hr_value_type(v)) && !hr_grad_paths_is_stop(p, v);
+  return info->is_wanted && !hr_grad_paths_is_stop(p, v);
 }
 
 /* --- the request's values ---------------------------------------------------------------------------------------------------------- */

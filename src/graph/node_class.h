@@ -1,11 +1,6 @@
-/* The few ops that graph and exec know by class; the list is node_class.def. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Classes of nodes, as the op definitions carry them (op/node_class.h). */
 #ifndef HR_GRAPH_NODE_CLASS_H
 #define HR_GRAPH_NODE_CLASS_H
-typedef enum {
-  HR_NODE_ORDINARY = 0,
-#define HR_NODE_CLASS(CLASS, op) HR_NODE_##CLASS,
-#include "graph/node_class.def"
-#undef HR_NODE_CLASS
-  HR_NODE_CLASS_COUNT
-} hr_node_class_t;
+#include "op/node_class.h"
 #endif

@@ -6,23 +6,20 @@
 enum { OP_LIST_OP = 1, OP_DEF_GUESS = 200 };
 
 typedef struct {
-  hr_writer_t writer;
+  hr_writer_t* writer;
   hr_status_t failure;
 } list_walk_t;
 
 static bool write_op(const hr_op_def_t* def, void* arg) {
   list_walk_t* walk = arg;
-  hr_writer_mark_t mark = hr_writer_begin(&walk->writer, OP_LIST_OP, OP_DEF_GUESS);
-  walk->failure = hr_op_def_encode(def, &walk->writer);
-  hr_writer_end(&walk->writer, mark, OP_DEF_GUESS);
+  hr_writer_mark_t mark = hr_writer_begin(walk->writer, OP_LIST_OP, OP_DEF_GUESS);
+  walk->failure = hr_op_def_encode(def, walk->writer);
+  hr_writer_end(walk->writer, mark, OP_DEF_GUESS);
   return walk->failure == NULL;
 }
 
-hr_status_t hr_op_list_encode(char** out_data, size_t* out_size) {
-  list_walk_t walk = {0};
-  hr_strbuf_init(&walk.writer);
+hr_status_t hr_op_list_encode(hr_writer_t* w) {
+  list_walk_t walk = {.writer = w};
   hr_registry_each(write_op, &walk);
-  if (!walk.failure) walk.failure = hr_strbuf_take(&walk.writer, out_data, out_size);
-  hr_strbuf_deinit(&walk.writer);
   return walk.failure;
 }

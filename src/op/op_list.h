@@ -3,6 +3,7 @@
 #ifndef HR_OP_OP_LIST_H
 #define HR_OP_OP_LIST_H
 #include "op/registry.h"
+#include "wire/writer.h"
 
-HR_MUST_USE hr_status_t hr_op_list_encode(char** out_data, size_t* out_size); /* in name order; the caller frees with hr_free */
+HR_MUST_USE hr_status_t hr_op_list_encode(hr_writer_t* w); /* the message's body, in name order */
 #endif

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "base/sync.h"
 #include "base/vec.h"
-#include "graph/node_class.h"
+#include "op/node_class.h"
 
 typedef struct {
   const hr_op_t* op; /* NULL: a free place */
@@ -48,7 +48,7 @@ void hr_registry_set_manifest(const hr_op_t* const* sorted, int count) {
 static uint8_t node_class_of(hr_str_t name) {
   static const struct { hr_str_t name; uint8_t node_class; } rows[] = {
 #define HR_NODE_CLASS(CLASS, op) {{#op, sizeof(#op) - 1}, HR_NODE_##CLASS},
-#include "graph/node_class.def"
+#include "op/node_class.def"
 #undef HR_NODE_CLASS
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)

@@ -42,7 +42,7 @@ typedef struct hr_op_def {
   const hr_arg_def_t* outputs;
   const hr_attr_def_t* attrs;
   int16_t input_count, output_count, attr_count;
-  uint8_t node_class;  /* graph/node_class.h; set by the registry from the name */
+  uint8_t node_class;  /* op/node_class.h; set by the registry from the name */
 } hr_op_def_t;
 
 /* Memory from the arena; INTERNAL names op and place for a malformed text. */

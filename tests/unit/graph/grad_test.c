@@ -8,7 +8,8 @@
 /* --- ops ---------------------------------------------------------------------------------------------------------------------------- */
 static void grad_add(hr_grad_ctx_t* g) {
   for (int i = 0; i < 2; ++i)
-    if (hr_grad_wanted(g, i)) hr_grad_give(g, i, hr_emit_reduce_to(g, hr_grad_upstream(g, 0), hr_grad_input(g, i), hr_grad_input(g, 1 - i)));
+    if (hr_grad_wanted(g, i))
+      hr_grad_give(g, i, hr_emit_reduce_to(g, hr_grad_upstream(g, 0), hr_grad_input(g, i), hr_grad_input(g, 1 - i)));
 }
 static void grad_mul(hr_grad_ctx_t* g) {
   for (int i = 0; i < 2; ++i) {
@@ -70,7 +71,8 @@ OP(op_addn, .name = "AddN", .sig = "inputs: N * T -> sum: T", .attrs = "N: int >
 OP(op_cast, .name = "Cast", .sig = "x: SrcT -> y: DstT", .attrs = "SrcT: type; DstT: type", .shape = hr_infer_same, .grad = grad_cast);
 OP(op_concat, .name = "ConcatV2", .sig = "values: N * T; axis: int32 -> output: T", .attrs = "N: int >= 2; T: type", .shape = hr_infer_any);
 OP(op_const, .name = "Const", .sig = "-> output: dtype", .attrs = "value: tensor; dtype: type", .shape = infer_const);
-OP(op_fill, .name = "Fill", .sig = "dims: index_type; value: T -> output: T", .attrs = "T: type; index_type: type = int32", .shape = infer_fill);
+OP(op_fill, .name = "Fill", .sig = "dims: index_type; value: T -> output: T", .attrs = "T: type; index_type: type = int32",
+   .shape = infer_fill);
 OP(op_handle, .name = "VarHandleOp", .sig = "-> resource: resource", .attrs = "dtype: type; shape: shape", .flags = HR_OP_STATEFUL,
    .shape = infer_handle);
 OP(op_identity, .name = "Identity", .sig = "input: T -> output: T", .attrs = "T: type", .shape = hr_infer_same);
@@ -78,9 +80,11 @@ OP(op_mul, .name = "Mul", .sig = "x: T; y: T -> z: T", .attrs = "T: type", .shap
 OP(op_neg, .name = "Neg", .sig = "x: T -> y: T", .attrs = "T: type", .shape = hr_infer_same, .grad = grad_neg);
 OP(op_no_grad, .name = "NoGrad", .sig = "x: T -> y: T", .attrs = "T: type", .shape = hr_infer_same);
 OP(op_placeholder, .name = "Placeholder", .sig = "-> output: dtype", .attrs = "dtype: type; shape: shape = ?", .shape = hr_infer_from_attr);
-OP(op_read, .name = "ReadVariableOp", .sig = "resource: resource -> value: dtype", .attrs = "dtype: type", .shape = infer_read, .grad = grad_read);
+OP(op_read, .name = "ReadVariableOp", .sig = "resource: resource -> value: dtype", .attrs = "dtype: type", .shape = infer_read,
+   .grad = grad_read);
 OP(op_rows, .name = "Rows", .sig = "x: T; i: int32 -> y: T", .attrs = "T: type", .shape = infer_rows, .grad = grad_rows);
-OP(op_segment, .name = "UnsortedSegmentSum", .sig = "data: T; ids: I; n: int32 -> y: T", .attrs = "T: type; I: type", .shape = hr_infer_any);
+OP(op_segment, .name = "UnsortedSegmentSum", .sig = "data: T; ids: I; n: int32 -> y: T", .attrs = "T: type; I: type",
+   .shape = hr_infer_any);
 OP(op_shape, .name = "Shape", .sig = "x: T -> y: int32", .attrs = "T: type", .shape = hr_infer_any);
 OP(op_step, .name = "Step", .sig = "x: T -> y: T", .attrs = "T: type", .shape = hr_infer_same, .grad = hr_grad_none);
 OP(op_switch, .name = "Switch", .sig = "data: T; pred: bool -> a: T; b: T", .attrs = "T: type", .shape = hr_infer_same);
@@ -92,17 +96,23 @@ OP(op_wrong_type, .name = "WrongType", .sig = "x: T -> y: T", .attrs = "T: type"
 OP(op_zeros, .name = "ZerosLike", .sig = "x: T -> y: T", .attrs = "T: type", .shape = hr_infer_same);
 
 __attribute__((constructor)) static void install_ops(void) {
-  static const hr_op_t* const ops[] = {&op_add, &op_addn, &op_cast, &op_concat, &op_const, &op_fill, &op_identity, &op_mul, &op_neg, &op_no_grad,
-                                       &op_placeholder, &op_read, &op_rows, &op_shape, &op_step, &op_switch, &op_two, &op_segment, &op_handle, &op_variable,
-                                       &op_wrong_shape, &op_wrong_type, &op_zeros};
+  static const hr_op_t* const ops[] = {&op_add,      &op_addn,     &op_cast,        &op_concat,     &op_const,       &op_fill,
+                                       &op_identity, &op_mul,      &op_neg,         &op_no_grad,    &op_placeholder, &op_read,
+                                       &op_rows,     &op_shape,    &op_step,        &op_switch,     &op_two,         &op_segment,
+                                       &op_handle,   &op_variable, &op_wrong_shape, &op_wrong_type, &op_zeros};
   hr_registry_set_manifest(ops, sizeof ops / sizeof *ops);
 }
 
 /* --- building ------------------------------------------------------------------------------------------------------------------------- */
 static hr_value_t add_node(hr_graph_t* g, const char* op, const char* name, int input_count, const hr_value_t* inputs, int attr_count,
                            const hr_named_attr_t* attrs) {
-  hr_node_desc_t desc = {.op = hr_str(op), .name = hr_str(name), .device = HR_STR(""), .inputs = inputs, .input_count = input_count,
-                         .attrs = attrs, .attr_count = attr_count};
+  hr_node_desc_t desc = {.op = hr_str(op),
+                         .name = hr_str(name),
+                         .device = HR_STR(""),
+                         .inputs = inputs,
+                         .input_count = input_count,
+                         .attrs = attrs,
+                         .attr_count = attr_count};
   hr_node_t* node = NULL;
   if (!HR_CHECK_OK(hr_graph_add(g, &desc, &node))) abort();
   return (hr_value_t){node, 0};
@@ -113,12 +123,15 @@ static const hr_pshape_t* shape_of(hr_graph_t* g, int rank, const int64_t* dims)
   if (!HR_CHECK_OK(hr_pshape_make(&g->arena, rank, dims, &s))) abort();
   return s;
 }
-#define DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]) { __VA_ARGS__ }
 
 static hr_value_t input_of(hr_graph_t* g, const char* name, hr_dtype_t type, const hr_pshape_t* shape) {
   return add_node(g, "Placeholder", name, 0, NULL, HR_ATTRS(hr_at_type("dtype", type), hr_at_shape("shape", shape)));
 }
-static hr_value_t unary_of(hr_graph_t* g, const char* op, const char* name, hr_value_t x) { return add_node(g, op, name, 1, &x, HR_NO_ATTRS); }
+static hr_value_t unary_of(hr_graph_t* g, const char* op, const char* name, hr_value_t x) {
+  return add_node(g, op, name, 1, &x, HR_NO_ATTRS);
+}
 static hr_value_t binary_of(hr_graph_t* g, const char* op, const char* name, hr_value_t x, hr_value_t y) {
   return add_node(g, op, name, HR_VALUES(x, y), HR_NO_ATTRS);
 }
@@ -136,11 +149,11 @@ static int count_ops(const hr_graph_t* g, const char* op, int64_t from) {
 static bool is_op(hr_value_t v, const char* op) { return v.node && hr_str_is(v.node->attrs.def->name, op); }
 static bool same_value(hr_value_t a, hr_value_t b) { return a.node == b.node && a.index == b.index; }
 
-#define GRAPH                          \
-  hr_graph_t* g = NULL;                \
-  hr_gradient_t d = {0};               \
-  (void)d;                             \
-  HR_REQUIRE_OK(hr_graph_create(&g));  \
+#define GRAPH                                       \
+  hr_graph_t* g = NULL;                             \
+  hr_gradient_t d = {0};                            \
+  (void)d;                                          \
+  HR_REQUIRE_OK(hr_graph_create(&g));               \
   const hr_pshape_t* m23 = shape_of(g, DIMS(2, 3)); \
   hr_value_t x = input_of(g, "x", HR_F32, m23)
 
@@ -266,6 +279,8 @@ HR_TEST(integers_carry_no_gradient) {
   HR_CHECK(!d.dense.node);
   HR_REQUIRE_OK(derive(g, i, x, &d));
   HR_CHECK(!d.dense.node);
+  HR_REQUIRE_OK(derive(g, f, i, &d)); /* nor has an integer x any */
+  HR_CHECK(!d.dense.node);
   HR_REQUIRE_OK(derive(g, h, x, &d));
   HR_CHECK(is_op(d.dense, "Cast") && hr_value_type(d.dense) == HR_F32);
   hr_graph_destroy(g);
@@ -273,7 +288,8 @@ HR_TEST(integers_carry_no_gradient) {
 
 HR_TEST(ones_take_the_shape_of_y_at_run_time_when_it_is_not_known) {
   GRAPH;
-  hr_value_t u = input_of(g, "u", HR_F32, &hr_pshape_unknown), s = input_of(g, "s", HR_F32, &hr_pshape_scalar), y = unary_of(g, "Neg", "y", u);
+  hr_value_t u = input_of(g, "u", HR_F32, &hr_pshape_unknown), s = input_of(g, "s", HR_F32, &hr_pshape_scalar),
+             y = unary_of(g, "Neg", "y", u);
   hr_value_t z = unary_of(g, "Neg", "z", s);
   HR_REQUIRE_OK(derive(g, y, u, &d));
   HR_REQUIRE(is_op(d.dense, "Neg") && is_op(d.dense.node->inputs[0], "Fill"));
@@ -305,7 +321,8 @@ HR_TEST(an_output_that_nothing_flowed_into_is_zeros_when_asked_for) {
 
 HR_TEST(slices_stay_slices_or_become_dense) {
   GRAPH;
-  hr_value_t i = input_of(g, "i", HR_I32, shape_of(g, DIMS(5))), id = unary_of(g, "Identity", "id", x), y = binary_of(g, "Rows", "y", id, i);
+  hr_value_t i = input_of(g, "i", HR_I32, shape_of(g, DIMS(5))), id = unary_of(g, "Identity", "id", x),
+             y = binary_of(g, "Rows", "y", id, i);
   hr_grad_request_t r = {.prefix = HR_STR(""), .ys = &y, .y_count = 1, .xs = &x, .x_count = 1, .keep_slices = true};
   HR_REQUIRE_OK(hr_grad_build(g, &r, &d));
   HR_CHECK(d.is_slices && !d.dense.node && same_value(d.indices, i));
@@ -383,7 +400,8 @@ static hr_status_t negate_upstream(void* arg, hr_grad_ctx_t* c, const hr_node_t*
 HR_TEST(overrides_come_first) {
   GRAPH;
   hr_value_t n = unary_of(g, "NoGrad", "n", x), y = unary_of(g, "Identity", "y", n);
-  hr_grad_request_t r = {.prefix = HR_STR(""), .ys = &y, .y_count = 1, .xs = &x, .x_count = 1, .override = negate_upstream, .override_arg = "n"};
+  hr_grad_request_t r = {
+      .prefix = HR_STR(""), .ys = &y, .y_count = 1, .xs = &x, .x_count = 1, .override = negate_upstream, .override_arg = "n"};
   HR_REQUIRE_OK(hr_grad_build(g, &r, &d));
   HR_CHECK(is_op(d.dense, "Neg"));
   hr_graph_destroy(g);

@@ -31,15 +31,26 @@ static void make_cases(hr_arena_t* arena, const hr_tensor_t* tensor, hr_attr_t o
   inner[1] = hr_at("s", (hr_attr_t){.kind = HR_ATTR_STRING, .u.s = ss[1]});
   funcs[0] = (hr_func_attr_t){HR_STR("f"), inner, 2};
   funcs[1] = (hr_func_attr_t){HR_STR("g"), NULL, 0};
-  hr_attr_t cases[CASES] = {
-      {.kind = HR_ATTR_STRING, .u.s = ss[1]}, hr_at_int("", -7).value, hr_at_float("", -0.0f).value, hr_at_float("", NAN).value,
-      hr_at_bool("", true).value, hr_at_type("", HR_I64).value, hr_at_shape("", shape).value, hr_at_shape("", &hr_pshape_unknown).value,
-      hr_at_tensor("", tensor).value, {.kind = HR_ATTR_FUNC, .u.func = funcs}, {.kind = HR_ATTR_PLACEHOLDER, .u.s = ss[0]},
-      {.kind = HR_ATTR_STRING, .is_list = true, .count = 2, .u.ss = ss}, hr_at_ints("", is, 2).value,
-      {.kind = HR_ATTR_FLOAT, .is_list = true, .count = 2, .u.fs = fs}, {.kind = HR_ATTR_BOOL, .is_list = true, .count = 2, .u.bs = bs},
-      hr_at_types("", types, 2).value, {.kind = HR_ATTR_SHAPE, .is_list = true, .count = 2, .u.shapes = shapes},
-      {.kind = HR_ATTR_TENSOR, .is_list = true, .count = 1, .u.tensors = tensors},
-      {.kind = HR_ATTR_FUNC, .is_list = true, .count = 2, .u.funcs = funcs}, {.kind = HR_ATTR_NONE, .is_list = true}};
+  hr_attr_t cases[CASES] = {{.kind = HR_ATTR_STRING, .u.s = ss[1]},
+                            hr_at_int("", -7).value,
+                            hr_at_float("", -0.0f).value,
+                            hr_at_float("", NAN).value,
+                            hr_at_bool("", true).value,
+                            hr_at_type("", HR_I64).value,
+                            hr_at_shape("", shape).value,
+                            hr_at_shape("", &hr_pshape_unknown).value,
+                            hr_at_tensor("", tensor).value,
+                            {.kind = HR_ATTR_FUNC, .u.func = funcs},
+                            {.kind = HR_ATTR_PLACEHOLDER, .u.s = ss[0]},
+                            {.kind = HR_ATTR_STRING, .is_list = true, .count = 2, .u.ss = ss},
+                            hr_at_ints("", is, 2).value,
+                            {.kind = HR_ATTR_FLOAT, .is_list = true, .count = 2, .u.fs = fs},
+                            {.kind = HR_ATTR_BOOL, .is_list = true, .count = 2, .u.bs = bs},
+                            hr_at_types("", types, 2).value,
+                            {.kind = HR_ATTR_SHAPE, .is_list = true, .count = 2, .u.shapes = shapes},
+                            {.kind = HR_ATTR_TENSOR, .is_list = true, .count = 1, .u.tensors = tensors},
+                            {.kind = HR_ATTR_FUNC, .is_list = true, .count = 2, .u.funcs = funcs},
+                            {.kind = HR_ATTR_NONE, .is_list = true}};
   memcpy(out, cases, sizeof cases);
 }
 
@@ -55,8 +66,10 @@ HR_TEST(copies_are_equal_and_hash_alike_and_differ_from_all_others) {
   for (int i = 0; i < CASES; ++i)
     for (int j = 0; j < CASES; ++j) {
       HR_CHECK(hr_attr_equal(&cases[i], &copy[j]) == (i == j));
-      if (i == j) HR_CHECK_EQ_U64(hr_attr_hash(&cases[i]), hr_attr_hash(&copy[j]));
-      else HR_CHECK(hr_attr_hash(&cases[i]) != hr_attr_hash(&copy[j]));
+      if (i == j)
+        HR_CHECK_EQ_U64(hr_attr_hash(&cases[i]), hr_attr_hash(&copy[j]));
+      else
+        HR_CHECK(hr_attr_hash(&cases[i]) != hr_attr_hash(&copy[j]));
     }
   hr_arena_deinit(&arena); /* copies do not need it */
   hr_tensor_release(&tensor);
@@ -74,8 +87,10 @@ HR_TEST(an_empty_list_has_no_kind) {
 }
 
 HR_TEST(printed_for_people) {
-  static const char* const wanted[CASES] = {NULL, "-7", "-0", "nan", "true", "int64", "[2,?]", "<unknown>", NULL, NULL, "$a", NULL, "[1, -2]",
-                                            "[0.5, nan]", "[true, false]", "[float, string]", "[[2,?], <unknown>]", NULL, NULL, "[]"};
+  static const char* const wanted[CASES] = {
+      NULL, "-7", "-0", "nan",     "true",       "int64",         "[2,?]",           "<unknown>",          NULL,
+      NULL, "$a", NULL, "[1, -2]", "[0.5, nan]", "[true, false]", "[float, string]", "[[2,?], <unknown>]", NULL,
+      NULL, "[]"};
   hr_arena_t arena;
   hr_attr_t cases[CASES];
   hr_tensor_t tensor = the_tensor();

@@ -39,7 +39,8 @@ static hr_value_t named(recorder_t* r, const char* name, hr_dtype_t dtype, int r
   snprintf(record_of(v)->text, sizeof record_of(v)->text, "%s", name);
   return v;
 }
-#define DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]) { __VA_ARGS__ }
 
 static void write_const(record_t* n) { /* integers as a list, others as a number */
   hr_tensor_t* t = &n->constant;
@@ -71,7 +72,8 @@ static hr_status_t rec_emit(hr_grad_ctx_t* g, const char* op, int input_count, c
     at += (size_t)snprintf(n->text + at, sizeof n->text - at, "%s%s", i ? "," : "", record_of(inputs[i])->text);
   for (int i = 0; i < attr_count; ++i) {
     if (attrs[i].value.kind == HR_ATTR_TYPE) n->dtype = (hr_dtype_t)attrs[i].value.u.type;
-    if (attrs[i].value.kind == HR_ATTR_BOOL && attrs[i].value.u.b) at += (size_t)snprintf(n->text + at, sizeof n->text - at, ",%s", attrs[i].name.data);
+    if (attrs[i].value.kind == HR_ATTR_BOOL && attrs[i].value.u.b)
+      at += (size_t)snprintf(n->text + at, sizeof n->text - at, ",%s", attrs[i].name.data);
   }
   snprintf(n->text + at, sizeof n->text - at, ")");
   return NULL;
@@ -89,7 +91,8 @@ static hr_status_t rec_give(hr_grad_ctx_t* g, int input, hr_value_t v) {
   return NULL;
 }
 
-static const hr_grad_table_t rec_table = {.emit = rec_emit, .dtype = rec_dtype, .shape = rec_shape, .constant = rec_constant, .give = rec_give};
+static const hr_grad_table_t rec_table = {
+    .emit = rec_emit, .dtype = rec_dtype, .shape = rec_shape, .constant = rec_constant, .give = rec_give};
 static const hr_op_def_t rec_def = {.name = {"Tested", 6}};
 static const hr_node_attrs_t rec_attrs = {.def = &rec_def};
 
@@ -106,9 +109,9 @@ static void rec_end(recorder_t* r) {
   hr_arena_deinit(&r->arena);
 }
 #define CHECK_FORMULA(v, wanted) HR_CHECK_STR((v).node ? record_of(v)->text : "nothing", wanted)
-#define RECORDER      \
-  recorder_t r;       \
-  rec_begin(&r);      \
+#define RECORDER \
+  recorder_t r;  \
+  rec_begin(&r); \
   hr_grad_ctx_t* g = &r.base
 
 HR_TEST(scale_and_friends) {
@@ -131,7 +134,8 @@ HR_TEST(scale_and_friends) {
 
 HR_TEST(constants_have_the_type_of_their_like) {
   RECORDER;
-  static const hr_dtype_t types[] = {HR_F32, HR_F64, HR_F16, HR_BF16, HR_C64, HR_C128, HR_I8, HR_I16, HR_I32, HR_I64, HR_U8, HR_U16, HR_U32, HR_U64};
+  static const hr_dtype_t types[] = {HR_F32, HR_F64, HR_F16, HR_BF16, HR_C64, HR_C128, HR_I8,
+                                     HR_I16, HR_I32, HR_I64, HR_U8,   HR_U16, HR_U32,  HR_U64};
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
     hr_value_t like = named(&r, "x", types[i], DIMS(1)), v = hr_emit_const_like(g, like, 3);
     HR_REQUIRE(v.node);
@@ -156,7 +160,8 @@ HR_TEST(shapes_beyond_int32_are_int64) {
 
 HR_TEST(reduce_to_with_static_shapes) {
   RECORDER;
-  hr_value_t dy = named(&r, "dy", HR_F32, DIMS(4, 2, 3)), same = named(&r, "same", HR_F32, DIMS(4, 2, 3)), bias = named(&r, "bias", HR_F32, DIMS(3));
+  hr_value_t dy = named(&r, "dy", HR_F32, DIMS(4, 2, 3)), same = named(&r, "same", HR_F32, DIMS(4, 2, 3)),
+             bias = named(&r, "bias", HR_F32, DIMS(3));
   hr_value_t ones = named(&r, "ones", HR_F32, DIMS(4, 1, 3)), both = named(&r, "both", HR_F32, DIMS(1, 3));
   hr_value_t scalar = named(&r, "scalar", HR_F32, 0, NULL);
   CHECK_FORMULA(hr_emit_reduce_to(g, dy, same, bias), "dy");
@@ -170,15 +175,18 @@ HR_TEST(reduce_to_with_static_shapes) {
 
 HR_TEST(reduce_to_with_partly_known_shapes) {
   RECORDER;
-  hr_value_t any = named(&r, "any", HR_F32, -1, NULL), batch = named(&r, "batch", HR_F32, DIMS(-1, 3)), other = named(&r, "other", HR_F32, DIMS(-1, 3));
-  hr_value_t bias = named(&r, "bias", HR_F32, DIMS(3)), row = named(&r, "row", HR_F32, DIMS(1, 3)), scalar = named(&r, "scalar", HR_F32, 0, NULL);
+  hr_value_t any = named(&r, "any", HR_F32, -1, NULL), batch = named(&r, "batch", HR_F32, DIMS(-1, 3)),
+             other = named(&r, "other", HR_F32, DIMS(-1, 3));
+  hr_value_t bias = named(&r, "bias", HR_F32, DIMS(3)), row = named(&r, "row", HR_F32, DIMS(1, 3)),
+             scalar = named(&r, "scalar", HR_F32, 0, NULL);
   CHECK_FORMULA(hr_emit_reduce_to(g, batch, batch, bias), "batch");
   CHECK_FORMULA(hr_emit_reduce_to(g, batch, bias, other), "Sum(batch,[0])");
   CHECK_FORMULA(hr_emit_reduce_to(g, batch, other, bias), "batch"); /* only a leading 1 could differ, and bias has no such axis */
   CHECK_FORMULA(hr_emit_reduce_to(g, batch, other, row), "batch");
   CHECK_FORMULA(hr_emit_reduce_to(g, any, bias, other), "Sum(any,[0])");
   CHECK_FORMULA(hr_emit_reduce_to(g, any, any, scalar), "any");
-  CHECK_FORMULA(hr_emit_reduce_to(g, batch, other, batch), "Reshape(Sum(batch,BroadcastGradientArgs(Shape(other),Shape(batch))),Shape(other))");
+  CHECK_FORMULA(hr_emit_reduce_to(g, batch, other, batch),
+                "Reshape(Sum(batch,BroadcastGradientArgs(Shape(other),Shape(batch))),Shape(other))");
   hr_value_t unknown = named(&r, "unknown", HR_F32, -1, NULL);
   CHECK_FORMULA(hr_emit_reduce_to(g, any, unknown, bias), "Reshape(Sum(any,BroadcastGradientArgs(Shape(unknown),[3])),Shape(unknown))");
   CHECK_FORMULA(hr_emit_reduce_to(g, any, unknown, unknown), "any"); /* x * x */

@@ -43,10 +43,21 @@ static void bench_begin(infer_bench_t* b, hr_shape_fn_t fn, int inputs, int outp
     b->types[i] = HR_F32 + HR_DTYPE_REF;
   }
   for (int i = 0; i < 2; ++i) b->out[i] = &hr_pshape_unknown;
-  b->s = (hr_infer_t){.arena = &b->arena, .attrs = &b->attrs, .input_count = inputs, .output_count = outputs, .input_types = b->types,
-                      .output_types = b->types, .input_shapes = b->in, .output_shapes = b->out, .input_handle_types = b->in_handle,
-                      .input_handle_shapes = b->in_handle_shape, .output_handle_types = b->out_handle,
-                      .output_handle_shapes = b->out_handle_shape, .constant = bench_constant, .as_shape = bench_as_shape, .arg = b};
+  b->s = (hr_infer_t){.arena = &b->arena,
+                      .attrs = &b->attrs,
+                      .input_count = inputs,
+                      .output_count = outputs,
+                      .input_types = b->types,
+                      .output_types = b->types,
+                      .input_shapes = b->in,
+                      .output_shapes = b->out,
+                      .input_handle_types = b->in_handle,
+                      .input_handle_shapes = b->in_handle_shape,
+                      .output_handle_types = b->out_handle,
+                      .output_handle_shapes = b->out_handle_shape,
+                      .constant = bench_constant,
+                      .as_shape = bench_as_shape,
+                      .arg = b};
 }
 static void bench_end(infer_bench_t* b) { hr_arena_deinit(&b->arena); }
 static const hr_pshape_t* shape_of(infer_bench_t* b, int rank, const int64_t* dims) {
@@ -54,7 +65,8 @@ static const hr_pshape_t* shape_of(infer_bench_t* b, int rank, const int64_t* di
   if (!HR_CHECK_OK(hr_pshape_make(&b->arena, rank, dims, &s))) abort();
   return s;
 }
-#define DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]){__VA_ARGS__}
+#define DIMS(...) \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]) { __VA_ARGS__ }
 static bool check_shape(const hr_pshape_t* s, const char* wanted) {
   char text[HR_SHAPE_TEXT];
   return HR_CHECK_STR(hr_pshape_format(s, text), wanted);
@@ -155,19 +167,37 @@ HR_TEST(shared_functions) {
 }
 
 HR_TEST(broadcasting_of_partly_known_shapes) {
-  static const struct { int rank_a; int64_t a[3]; int rank_b; int64_t b[3]; const char* wanted; } rows[] = {
-      {2, {2, 3}, 1, {3}, "[2,3]"},        {1, {3}, 2, {2, 3}, "[2,3]"},       {2, {2, 1}, 2, {1, 3}, "[2,3]"},   {2, {-1, 3}, 2, {2, 3}, "[2,3]"},
-      {2, {-1, 3}, 2, {1, 3}, "[?,3]"},    {2, {-1, 3}, 2, {-1, 1}, "[?,3]"},  {0, {0}, 3, {4, -1, 2}, "[4,?,2]"}, {-1, {0}, 1, {3}, "<unknown>"},
-      {0, {0}, -1, {0}, "<unknown>"},      {2, {0, 3}, 1, {1}, "[0,3]"},       {1, {-1}, 1, {0}, "[0]"},           {3, {1, 1, 1}, 1, {7}, "[1,1,7]"},
-      {1, {2}, 1, {3}, NULL},              {2, {2, 3}, 2, {3, 3}, NULL},       {1, {0}, 1, {2}, NULL}};
+  static const struct {
+    int rank_a;
+    int64_t a[3];
+    int rank_b;
+    int64_t b[3];
+    const char* wanted;
+  } rows[] = {{2, {2, 3}, 1, {3}, "[2,3]"},
+              {1, {3}, 2, {2, 3}, "[2,3]"},
+              {2, {2, 1}, 2, {1, 3}, "[2,3]"},
+              {2, {-1, 3}, 2, {2, 3}, "[2,3]"},
+              {2, {-1, 3}, 2, {1, 3}, "[?,3]"},
+              {2, {-1, 3}, 2, {-1, 1}, "[?,3]"},
+              {0, {0}, 3, {4, -1, 2}, "[4,?,2]"},
+              {-1, {0}, 1, {3}, "<unknown>"},
+              {0, {0}, -1, {0}, "<unknown>"},
+              {2, {0, 3}, 1, {1}, "[0,3]"},
+              {1, {-1}, 1, {0}, "[0]"},
+              {3, {1, 1, 1}, 1, {7}, "[1,1,7]"},
+              {1, {2}, 1, {3}, NULL},
+              {2, {2, 3}, 2, {3, 3}, NULL},
+              {1, {0}, 1, {2}, NULL}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     infer_bench_t b;
     bench_begin(&b, hr_infer_broadcasted, 2, 1);
     b.in[0] = shape_of(&b, rows[i].rank_a, rows[i].a);
     b.in[1] = shape_of(&b, rows[i].rank_b, rows[i].b);
     hr_status_t status = hr_infer_run(&b.s);
-    if (!rows[i].wanted) HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, "incompatible shapes for broadcasting");
-    else if (HR_CHECK_OK(status)) check_shape(b.out[0], rows[i].wanted);
+    if (!rows[i].wanted)
+      HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, "incompatible shapes for broadcasting");
+    else if (HR_CHECK_OK(status))
+      check_shape(b.out[0], rows[i].wanted);
     bench_end(&b);
   }
 }

@@ -33,8 +33,8 @@ static hr_tensor_t* put(bench_t* b, int input, hr_dtype_t dtype, hr_shape_t shap
   if (!HR_CHECK_OK(hr_tensor_create(dtype, &shape, &b->slots[input].value))) abort();
   return &b->slots[input].value;
 }
-#define BENCH    \
-  bench_t b;     \
+#define BENCH \
+  bench_t b;  \
   bench_begin(&b)
 
 HR_TEST(a_new_output_has_type_shape_and_memory) {

@@ -18,13 +18,16 @@ static hr_status_t build_attr(const char* name, const char* spec, hr_strbuf_t* o
 }
 
 HR_TEST(attrs_in_builder_words) {
-  static const struct { const char *name, *spec, *wanted; } rows[] = {
+  static const struct {
+    const char *name, *spec, *wanted;
+  } rows[] = {
       {"A1", "T: {float, double} = DT_FLOAT", "T in float, double = float"},
       {"A2", "n: int >= 1 = 2", "n: int >= 1 = 2"},
       {"A3", "f: func", "f: func"},
       {"A4", "T: realnumbertype", "T in float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64"},
-      {"A5", "T: numbertype", "T in float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, "
-                              "uint16, complex128, half, uint32, uint64"},
+      {"A5", "T: numbertype",
+       "T in float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, "
+       "uint16, complex128, half, uint32, uint64"},
       {"A6", "padding: {'SAME', \"VALID\"} = \"SAME\"", "padding in \"SAME\", \"VALID\" = \"SAME\""},
       {"A7", "s:string=''", "s: string = \"\""},
       {"A8", "s: string = \"it's\"", "s: string = \"it's\""},
@@ -68,9 +71,24 @@ HR_TEST(sets_of_types_hold_what_they_name) {
 }
 
 HR_TEST(malformed_attrs_are_invalid_arguments) {
-  static const char* const specs[] = {"", "T", "T:", "T: {", "T: {float", "T: {float] = 3", "n: int = ", "n: int >= x", "s: string = 'x",
-                                      "l: list(int", "l: list(int) = [1", "s: shape = {dim}", "T: {floaty}", "t: tensor = {}", "n: int = 1 2",
-                                      "T: {}", "x: int; y: int", "n: int = 1; m: int"};
+  static const char* const specs[] = {"",
+                                      "T",
+                                      "T:",
+                                      "T: {",
+                                      "T: {float",
+                                      "T: {float] = 3",
+                                      "n: int = ",
+                                      "n: int >= x",
+                                      "s: string = 'x",
+                                      "l: list(int",
+                                      "l: list(int) = [1",
+                                      "s: shape = {dim}",
+                                      "T: {floaty}",
+                                      "t: tensor = {}",
+                                      "n: int = 1 2",
+                                      "T: {}",
+                                      "x: int; y: int",
+                                      "n: int = 1; m: int"};
   for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
     hr_op_builder_t* b = hr_op_builder_create("Wrong");
     hr_op_builder_add_attr(b, specs[i]);

@@ -2,7 +2,7 @@
 /* The registry: manifest and run-time ops, node classes, threads that look up the same op at once, choice of kernels and its messages. */
 #include "op/registry.h"
 #include "base/thread.h"
-#include "graph/node_class.h"
+#include "op/node_class.h"
 #include "op/kernel_ctx.h"
 #include "op/op_def.h"
 #include "op/op_list.h"
@@ -14,13 +14,19 @@ static hr_status_t run_fast(hr_kernel_ctx_t* k) { return (void)k, NULL; }
 static hr_status_t run_late(hr_kernel_ctx_t* k) { return (void)k, NULL; }
 static void some_grad(hr_grad_ctx_t* g) { (void)g; }
 
-static const hr_op_t op_add = {.name = "Add", .sig = "x: T; y: T -> z: T", .attrs = "T: type{half,float,double,int32}", .grad = some_grad,
+static const hr_op_t op_add = {.name = "Add",
+                               .sig = "x: T; y: T -> z: T",
+                               .attrs = "T: type{half,float,double,int32}",
+                               .grad = some_grad,
                                HR_KERNELS({.where = {{"T", HR_M(F32) | HR_M(F64)}}, .compute = run_float},
                                           {.where = {{"T", HR_M(F64)}}, .priority = 1, .compute = run_fast})};
 static const hr_op_t op_bad = {.name = "Bad", .sig = "x: what -> z: T", .attrs = ""};
-static const hr_op_t op_const = {.name = "Const", .sig = "-> output: dtype", .attrs = "value: tensor; dtype: type", HR_KERNELS(HR_CPU_ANY(run_any))};
-static const hr_op_t op_list = {.name = "Lists", .sig = "x: L -> y: T", .attrs = "L: list(type); T: type", HR_KERNELS(
-                                    {.where = {{"L", HR_M(F32)}, {"T", HR_M(I32)}}, .compute = run_any})};
+static const hr_op_t op_const = {
+    .name = "Const", .sig = "-> output: dtype", .attrs = "value: tensor; dtype: type", HR_KERNELS(HR_CPU_ANY(run_any))};
+static const hr_op_t op_list = {.name = "Lists",
+                                .sig = "x: L -> y: T",
+                                .attrs = "L: list(type); T: type",
+                                HR_KERNELS({.where = {{"L", HR_M(F32)}, {"T", HR_M(I32)}}, .compute = run_any})};
 static const hr_op_t op_merge = {.name = "Merge", .sig = "inputs: N * T -> output: T; value_index: int32", .attrs = "T: type; N: int >= 1"};
 
 __attribute__((constructor)) static void install_ops(void) {
@@ -84,7 +90,8 @@ HR_TEST(kernels_by_lists_of_types) {
   hr_attr_t attrs[] = {hr_at_types("L", types, 2).value, hr_at_type("T", HR_I32).value};
   HR_CHECK_OK(hr_registry_kernel(must_find("Lists"), attrs, &k));
   types[1] = HR_F64;
-  HR_CHECK_CODE(hr_registry_kernel(must_find("Lists"), attrs, &k), HR_NOT_FOUND, "L=[float, double], T=int32; supported: L in {float}, T in {int32}");
+  HR_CHECK_CODE(hr_registry_kernel(must_find("Lists"), attrs, &k), HR_NOT_FOUND,
+                "L=[float, double], T=int32; supported: L in {float}, T in {int32}");
 }
 
 HR_TEST(ops_are_added_at_run_time_once) {
@@ -129,15 +136,15 @@ HR_TEST(gradients_are_set_once) {
 }
 
 HR_TEST(the_op_list_holds_every_op_in_name_order) {
-  char* data = NULL;
-  size_t size = 0;
+  hr_writer_t w;
   hr_arena_t arena;
   hr_attr_keeper_t keeper = {0};
   hr_str_t last = HR_STR("");
   int seen = 0;
   hr_arena_init(&arena);
-  HR_REQUIRE_OK(hr_op_list_encode(&data, &size));
-  for (hr_cursor_t c = hr_cursor_make(data, size); !hr_cursor_is_done(&c); ++seen) {
+  hr_strbuf_init(&w);
+  HR_REQUIRE_OK(hr_op_list_encode(&w));
+  for (hr_cursor_t c = hr_cursor_make(w.data, w.size); !hr_cursor_is_done(&c); ++seen) {
     hr_field_t f;
     hr_op_def_t* def = NULL;
     HR_REQUIRE_OK(hr_cursor_next(&c, &f));
@@ -147,7 +154,7 @@ HR_TEST(the_op_list_holds_every_op_in_name_order) {
     last = def->name;
   }
   HR_CHECK_EQ_I64(seen, 5); /* those above without the malformed one, and "Mine" */
-  hr_free(data);
+  hr_strbuf_deinit(&w);
   hr_attr_keeper_deinit(&keeper);
   hr_arena_deinit(&arena);
 }

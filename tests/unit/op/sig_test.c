@@ -95,7 +95,8 @@ HR_TEST(every_signature_of_the_registry_parses) {
   HR_CHECK(rows > 700);
 }
 
-/* --- forms, one by one ------------------------------------------------------------------------------------------------------------------ */
+/* --- forms, one by one ------------------------------------------------------------------------------------------------------------------
+ */
 HR_TEST(arguments_name_types_attrs_numbers_lists_and_references) {
   parsed_t p;
   HR_REQUIRE_OK(parse_text(&p, "a: T; b:N*T; c: Ref(T); d: float; e: L; f: N * int64; g: Ref(N*string) -> o: Ref(float); q: L",
@@ -121,11 +122,12 @@ HR_TEST(arguments_name_types_attrs_numbers_lists_and_references) {
 
 HR_TEST(defaults_of_every_kind) {
   parsed_t p;
-  HR_REQUIRE_OK(parse_text(&p, "->",
-                           "i: int = -3; f: float = 1e-3; g: float = -inf; b: bool = true; s: string = 'a\\'b\\t;'; t: type = float; "
-                           "h: shape = [2, ?]; u: shape = ?; w: shape = unknown; e: shape = []; li: list(int) = [1, -2]; ls: list(string) = ['x','y']; "
-                           "lt: list(type) = [int32, string]; lh: list(shape) = [[], [3]]; le: list(int) = []; fn: func = 'body'; "
-                           "p: string {'SAME', 'VALID'} = 'SAME'; lf: list(float)=[0.5,2]; lb: list(bool)=[true,false]"));
+  HR_REQUIRE_OK(parse_text(
+      &p, "->",
+      "i: int = -3; f: float = 1e-3; g: float = -inf; b: bool = true; s: string = 'a\\'b\\t;'; t: type = float; "
+      "h: shape = [2, ?]; u: shape = ?; w: shape = unknown; e: shape = []; li: list(int) = [1, -2]; ls: list(string) = ['x','y']; "
+      "lt: list(type) = [int32, string]; lh: list(shape) = [[], [3]]; le: list(int) = []; fn: func = 'body'; "
+      "p: string {'SAME', 'VALID'} = 'SAME'; lf: list(float)=[0.5,2]; lb: list(bool)=[true,false]"));
   const hr_attr_def_t* a = p.def.attrs;
   HR_CHECK_EQ_I64(a[0].value.u.i, -3);
   HR_CHECK_NEAR(a[1].value.u.f, 1e-3, 1e-9);
@@ -151,7 +153,9 @@ HR_TEST(defaults_of_every_kind) {
 }
 
 HR_TEST(malformed_texts_are_refused_with_their_place) {
-  static const struct { const char *sig, *attrs, *wanted; } rows[] = {
+  static const struct {
+    const char *sig, *attrs, *wanted;
+  } rows[] = {
       {"x: T -> y: T", "", "column 4"},
       {"x: T y: T ->", "T: type", "->"},
       {"x: -> y: float", "", "element type"},
@@ -185,10 +189,12 @@ HR_TEST(malformed_texts_are_refused_with_their_place) {
   }
 }
 
-/* --- values ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- values ------------------------------------------------------------------------------------------------------------------------------
+ */
 HR_TEST(values_are_checked_against_kind_set_and_minimum) {
   parsed_t p;
-  HR_REQUIRE_OK(parse_text(&p, "->", "T: type{half,float}; N: int >= 2; pad: string{'SAME','VALID'}; L: list(type){int32} >= 1; any: type"));
+  HR_REQUIRE_OK(
+      parse_text(&p, "->", "T: type{half,float}; N: int >= 2; pad: string{'SAME','VALID'}; L: list(type){int32} >= 1; any: type"));
   hr_attr_t type = {.kind = HR_ATTR_TYPE, .u.type = HR_I32}, number = {.kind = HR_ATTR_INT, .u.i = 1};
   hr_attr_t text = {.kind = HR_ATTR_STRING, .u.s = HR_STR("FULL")};
   HR_CHECK_CODE(hr_sig_check_attr(&p.def, 0, &type), HR_INVALID_ARGUMENT,
@@ -203,7 +209,8 @@ HR_TEST(values_are_checked_against_kind_set_and_minimum) {
   HR_CHECK_CODE(hr_sig_check_attr(&p.def, 1, &number), HR_INVALID_ARGUMENT, "at least minimum 2");
   number.u.i = 2;
   HR_CHECK_OK(hr_sig_check_attr(&p.def, 1, &number));
-  HR_CHECK_CODE(hr_sig_check_attr(&p.def, 2, &text), HR_INVALID_ARGUMENT, "\"FULL\" is not in the list of allowed values: \"SAME\", \"VALID\"");
+  HR_CHECK_CODE(hr_sig_check_attr(&p.def, 2, &text), HR_INVALID_ARGUMENT,
+                "\"FULL\" is not in the list of allowed values: \"SAME\", \"VALID\"");
   HR_CHECK_CODE(hr_sig_check_attr(&p.def, 0, &number), HR_INVALID_ARGUMENT, "is a int where type is wanted");
   int32_t types[] = {HR_I32, HR_F32};
   hr_attr_t list = hr_at_types("L", types, 2).value;
@@ -252,7 +259,8 @@ HR_TEST(printed_for_people) {
 
 static hr_status_t parse_and_drop(void) {
   parsed_t p;
-  hr_status_t status = parse_text(&p, "x: T; y: N * T -> z: T", "T: type{half,float} = float; N: int >= 1; l: list(string) = ['a','b']; s: shape=[1]");
+  hr_status_t status =
+      parse_text(&p, "x: T; y: N * T -> z: T", "T: type{half,float} = float; N: int >= 1; l: list(string) = ['a','b']; s: shape=[1]");
   hr_arena_deinit(&p.arena);
   return status;
 }
