@@ -124,6 +124,14 @@ hr_status_t hr_file_sync(hr_file_t* f) {
   return fsync(f->fd) == 0 ? NULL : write_failed(f, errno);
 }
 
+void hr_file_start_writeback(hr_file_t* f) {
+#ifdef SYNC_FILE_RANGE_WRITE
+  if (f->writable) (void)sync_file_range(f->fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* where the file system cannot, the sync does it all */
+#else
+  (void)f;
+#endif
+}
+
 hr_status_t hr_file_close(hr_file_t* take_f) {
   hr_file_t* f = take_f;
   if (!f) return NULL;

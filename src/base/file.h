@@ -19,6 +19,7 @@ uint64_t hr_file_size(const hr_file_t* f);
 HR_MUST_USE hr_status_t hr_file_write(hr_file_t* f, const void* data, size_t size);           /* buffered */
 HR_MUST_USE hr_status_t hr_file_flush(hr_file_t* f);
 HR_MUST_USE hr_status_t hr_file_sync(hr_file_t* f);                                           /* flush + fsync */
+void hr_file_start_writeback(hr_file_t* f); /* a hint: what is written so far may go to the disk now, so that a later sync waits less */
 HR_MUST_USE hr_status_t hr_file_close(hr_file_t* take_f);                                     /* accepts NULL; frees also on failure */
 
 bool hr_file_exists(const char* path);

@@ -8,7 +8,7 @@
 #include "io/bundle_entry.h"
 #include <stdio.h>
 
-enum { BUNDLE_PIECE = 256 * 1024 };
+enum { BUNDLE_PIECE = 256 * 1024, BUNDLE_WRITEBACK = 16 << 20 };
 
 struct hr_bundle_writer {
   char *prefix, *temp_path;
@@ -16,7 +16,7 @@ struct hr_bundle_writer {
   hr_arena_t arena;
   hr_map_t by_name;                 /* -> hr_bundle_entry_t* */
   HR_VEC(hr_bundle_entry_t*) entries;
-  int64_t offset;
+  int64_t offset, handed_over;      /* bytes written; bytes the disk was told of */
   hr_status_t failure;              /* the first; later calls repeat it */
 };
 
@@ -78,6 +78,10 @@ static hr_status_t bundle_put(hr_bundle_writer_t* w, const void* data, size_t si
     p += n;
     size -= n;
     w->offset += (int64_t)n;
+    if (w->offset - w->handed_over >= BUNDLE_WRITEBACK) {
+      hr_file_start_writeback(w->file); /* the disk works while we checksum */
+      w->handed_over = w->offset;
+    }
   }
   return NULL;
 }
