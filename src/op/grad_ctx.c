@@ -208,6 +208,7 @@ static int64_t aligned_dim(const hr_pshape_t* s, int rank, int axis) {
 typedef struct {
   int rank, lead;         /* of the gradient; axes that `like` does not have */
   int count, lead_count;  /* axes to sum; those among the leading */
+  bool all_ones;          /* every axis to sum has one element: nothing to add up */
   int64_t axes[254];
 } broadcast_axes_t;
 
@@ -218,11 +219,13 @@ static bool find_broadcast_axes(const hr_pshape_t* gradient, const hr_pshape_t* 
   if (out->rank < like->rank || out->rank < other->rank) return false;
   out->lead = out->rank - like->rank;
   out->count = out->lead_count = 0;
+  out->all_ones = true;
   for (int i = 0; i < out->rank; ++i) {
     int64_t in_gradient = gradient->rank >= 0 ? gradient->dims[i] : -1, in_other = aligned_dim(other, out->rank, i);
     axis_fate_t fate = i < out->lead ? AXIS_SUMMED : axis_fate(aligned_dim(like, out->rank, i), in_gradient, in_other);
     if (fate == AXIS_UNSURE) return false;
     if (fate == AXIS_SUMMED) out->axes[out->count++] = i;
+    if (fate == AXIS_SUMMED && in_gradient != 1) out->all_ones = false;
     if (i < out->lead) ++out->lead_count;
   }
   return true;
@@ -231,6 +234,7 @@ static bool find_broadcast_axes(const hr_pshape_t* gradient, const hr_pshape_t* 
 /* Only leading axes, or only axes that `like` has with dim 1: one Sum does it. Both: the Sum, then its result takes like's shape. */
 static hr_value_t sum_static(hr_grad_ctx_t* g, hr_value_t gradient, hr_value_t like, const broadcast_axes_t* b) {
   if (b->count == 0) return gradient;
+  if (b->all_ones) return hr_emit_reshape(g, gradient, hr_emit_shape(g, like));
   hr_value_t axes = hr_emit_const_i32s(g, b->axes, b->count);
   if (b->lead == 0) return hr_emit_sum(g, gradient, axes, true);
   hr_value_t sum = hr_emit_sum(g, gradient, axes, false);

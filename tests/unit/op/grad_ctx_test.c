@@ -170,6 +170,9 @@ HR_TEST(reduce_to_with_static_shapes) {
   CHECK_FORMULA(hr_emit_reduce_to(g, dy, both, same), "Reshape(Sum(dy,[0,1]),[1,3])");
   CHECK_FORMULA(hr_emit_reduce_to(g, dy, scalar, same), "Sum(dy,[0,1,2])");
   CHECK_FORMULA(hr_emit_reduce_to(g, dy, same, scalar), "dy");
+  hr_value_t thin = named(&r, "thin", HR_F32, DIMS(1, 1, 3));
+  CHECK_FORMULA(hr_emit_reduce_to(g, thin, bias, thin), "Reshape(thin,[3])"); /* nothing to add up */
+  CHECK_FORMULA(hr_emit_reduce_to(g, thin, both, thin), "Reshape(thin,[1,3])");
   rec_end(&r);
 }
 
