@@ -64,7 +64,7 @@ conformance: setup-test install-python ## compares with TensorFlow in TF_PYTHON:
 
 asan: setup-test ## all C tests under ASan and UBSan
 	@$(SANITIZED) -B $(BUILD)/asan -DHEADRACE_SANITIZE=address,undefined
-	@$(PY) tests/run_tests.py --build $(BUILD)/asan --only programs,golden --slow
+	@$(PY) tests/run_tests.py --build $(BUILD)/asan --only programs,fuzz_seeds,golden --slow
 
 tsan: setup-test ## the threaded C tests under TSan
 	@$(SANITIZED) -B $(BUILD)/tsan -DHEADRACE_SANITIZE=thread

@@ -4,7 +4,7 @@
 
 A suite is a generator of (name, passed, failed, output) from a context; a program that crashes, hangs or does not build counts as failed.
 """
-import argparse, concurrent.futures, os, re, signal, subprocess, sys, tarfile, time
+import argparse, concurrent.futures, glob, os, re, signal, subprocess, sys, tarfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COUNTS = re.compile(r"^(?:.*, )?(\d+) passed, (\d+) failed$", re.M)
@@ -55,6 +55,19 @@ def programs(c):
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(one, paths)
+
+
+def fuzz_seeds(c):
+    """Every fuzz target on its seeds and on changed copies of them, the same ones every time (make fuzz searches for more)."""
+    for source in sorted(glob.glob(os.path.join(ROOT, "tests/fuzz/*_fuzz.c"))):
+        stem = os.path.basename(source)[:-2]
+        exe, name = os.path.join(c.build, "tests/fuzz", stem), stem[:-len("_fuzz")]
+        seeds = sorted(glob.glob(os.path.join(ROOT, "tests/fuzz/seeds", name, "*")) + glob.glob(os.path.join(ROOT, "tests/fuzz/corpus", name, "*")))
+        if not os.path.exists(exe) or not seeds:
+            yield stem, 0, 1, "%s: %s\n" % (stem, "no seeds" if os.path.exists(exe) else "was not built")
+            continue
+        code, output = run([exe, "-n", "2000" if c.slow else "20000"] + seeds, 300, c.build)
+        yield stem, int(code == 0), int(code != 0), "%s: %s\n%s" % (stem, code, output)
 
 
 def golden(c):
@@ -143,7 +156,7 @@ def install(c):
     yield "size", int(size < 6 << 20), int(size >= 6 << 20), "libheadrace.so, stripped, has %d bytes; the bound is 6 MiB\n" % size
 
 
-SUITES = {"build": build, "programs": programs, "golden": golden, "python": python, "examples": examples, "install": install}
+SUITES = {"build": build, "programs": programs, "fuzz_seeds": fuzz_seeds, "golden": golden, "python": python, "examples": examples, "install": install}
 
 
 def main():

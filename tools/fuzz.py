@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs every fuzz program of a build for a while: tools/fuzz.py --build build/fuzz --seconds 30
 
-Seeds are tests/fuzz/corpus/<target>/; what libFuzzer adds goes to the build folder; an input that crashes is kept there and named."""
+Seeds are tests/fuzz/seeds/<target>/ and tests/fuzz/corpus/<target>/; what libFuzzer adds goes to the build folder; an input that crashes is kept there and named."""
 import argparse, glob, os, re, subprocess, sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -10,12 +10,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 def fuzz(exe, seconds, build):
     name = os.path.basename(exe)[:-len("_fuzz")]
-    seeds, grown = os.path.join(ROOT, "tests/fuzz/corpus", name), os.path.join(build, "fuzz", "corpus", name)
+    seeds = [d for d in (os.path.join(ROOT, "tests/fuzz", kind, name) for kind in ("seeds", "corpus")) if os.path.isdir(d)]
+    grown = os.path.join(build, "fuzz", "corpus", name)
     crashes = os.path.join(build, "fuzz", "crashes", name, "")
     os.makedirs(grown, exist_ok=True)
     os.makedirs(crashes, exist_ok=True)
     command = [exe, "-max_total_time=%d" % seconds, "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-artifact_prefix=" + crashes, grown]
-    p = subprocess.run(command + ([seeds] if os.path.isdir(seeds) else []), capture_output=True, text=True, errors="replace",
+    p = subprocess.run(command + seeds, capture_output=True, text=True, errors="replace",
                        stdin=subprocess.DEVNULL, timeout=seconds + 300)
     done = re.search(r"number_of_executed_units:\s*(\d+)", p.stderr)
     print("%-24s %9s runs  %s" % (name, done.group(1) if done else "?", "ok" if p.returncode == 0 else "FAILED"), flush=True)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TF_OperationGetAttr*: an operation's attrs never change but for TF_SetAttr, so these need no lock. */
 #include "capi/handles.h"
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 #include "wire/shape_proto.h"
 
 static hr_status_t attr_get(TF_Operation* oper, const char* name, hr_attr_kind_t kind, bool is_list, const hr_attr_t** out) {

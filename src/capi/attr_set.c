@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TF_SetAttr*: values copied into the description's arena. Tensors are copied too: a client may write its own right after. */
 #include "capi/description.h"
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 #include "wire/shape_proto.h"
 
 static void attr_set_one(TF_OperationDescription* d, const char* name, hr_attr_t value) {

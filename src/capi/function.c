@@ -2,7 +2,7 @@
 /* Functions as clients hold them: the bytes of a FunctionDef and its name. A graph's library copies them. */
 #include "capi/function.h"
 
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 
 enum { FUNCTION_ATTR = 5, ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 

@@ -4,7 +4,7 @@
  * Arguments get the names of the operations that feed them, in lower case; inner edges are written "node:argument:index", edges from
  * arguments by the argument's name. Every input of a body operation must come from the body or from an argument. */
 #include "capi/function.h"
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 
 enum { FUNCTION_SIGNATURE = 1, FUNCTION_NODE = 3, FUNCTION_RET = 4, FUNCTION_CONTROL_RET = 6, ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 enum { OPDEF_NAME = 1, OPDEF_INPUT = 2, OPDEF_OUTPUT = 3, OPDEF_DESCRIPTION = 6, OPDEF_STATEFUL = 17, OPDEF_CONTROL_OUTPUT = 20, ARG_NAME = 1, ARG_TYPE = 3 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Changes to nodes after the fact: attrs that no op reads ("_..."), control inputs, and what is known behind resource handles. */
 #include "capi/handles.h"
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 #include "graph/edges.h"
 #include "wire/shape_proto.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a client's create function asks about its node. */
 #include "capi/kernel.h"
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 
 void TF_OpKernelConstruction_Failure(TF_OpKernelConstruction* ctx, TF_Status* status) {
   hr_status_t failure = status ? hr_status_retain(status->status) : NULL;

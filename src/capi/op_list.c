@@ -3,7 +3,7 @@
 #include "op/op_list.h"
 
 #include "capi/handles.h"
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 
 enum { KERNEL_OP = 1, KERNEL_DEVICE = 2, KERNEL_CONSTRAINT = 3, KERNEL_PRIORITY = 6, CONSTRAINT_NAME = 1, CONSTRAINT_ALLOWED = 2 };
 enum { LIST_KERNEL = 1, MESSAGE_EXPECTED = 100 };

@@ -59,6 +59,7 @@ static hr_status_t build_plan(hr_plan_t* p, const hr_plan_desc_t* d, hr_arena_t*
   HR_TRY(hr_plan_assign_slots(p, scratch, d, order, id_limit));
   HR_TRY(hr_plan_choose_kernels(p, scratch, d, order));
   HR_TRY(cut_segments(p, order));
+  if (d->keep_values) HR_TRY(hr_plan_find_needs(p, scratch, d, order, id_limit));
   return hr_plan_bind(p, NULL, NULL, p->fetch_count, &p->own);
 }
 

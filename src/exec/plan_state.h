@@ -35,6 +35,9 @@ struct hr_plan {
   int32_t feed_count, constant_count, slot_count, spare, fetch_count;
   int32_t* fetch_slots;
   hr_plan_binding_t own; /* identity */
+  int32_t need_words;    /* plans that keep values: which feeds a site, and a fetch, depends on; bits, so many words each */
+  uint64_t* site_needs;
+  uint64_t* fetch_needs;
   hr_mutex_t mu;         /* guards frames */
   hr_frame_t* frames;
   struct { _Alignas(64) _Atomic(hr_frame_t*) frame; } quick[HR_PLAN_QUICK]; /* one a thread, mostly */
@@ -56,6 +59,9 @@ HR_MUST_USE hr_status_t hr_plan_assign_slots(hr_plan_t* p, hr_arena_t* scratch, 
 HR_MUST_USE hr_status_t hr_plan_choose_kernels(hr_plan_t* p, hr_arena_t* scratch, const hr_plan_desc_t* desc, hr_node_t* const* order);
 void hr_plan_unprepare(hr_plan_t* p);
 hr_status_t hr_plan_deref(hr_kernel_ctx_t* k); /* compute of the sites that read a variable for an ordinary consumer */
+
+/* plan_needs.c: for plans that keep values. */
+HR_MUST_USE hr_status_t hr_plan_find_needs(hr_plan_t* p, hr_arena_t* scratch, const hr_plan_desc_t* desc, hr_node_t* const* order, int64_t id_limit);
 
 /* frame.c */
 hr_frame_t* hr_plan_lease_frame(hr_plan_t* p); /* NULL: out of memory */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A graph as GraphDef, a node as NodeDef. Every attr is written, defaults too, as TensorFlow does. There is no limit at 2 GB: lengths are
  * 64-bit varints, and our own import reads them; protobuf libraries may refuse such files. */
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 #include "graph/function.h"
 #include "graph/import.h"
 #include "wire/tensor_proto.h"

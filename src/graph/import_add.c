@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Third stage of an import: each node's attrs decoded into the graph's arena and the node added, in order; loops closed at the end. */
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 #include "graph/import_state.h"
 #include "graph/shapes.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attrs that a newer producer's op has and ours lacks: harmless when they have their default, which only the producer's op list knows. */
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 #include "graph/import_state.h"
 
 enum { OPLIST_OP = 1, OPDEF_ATTR = 4, ATTRDEF_DEFAULT = 3, LATER_NAME = 1 };

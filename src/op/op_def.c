@@ -2,7 +2,7 @@
 /* OpDef both ways. Encoding writes fields in number order and leaves defaults out, as protobuf does. Decoding reads attrs before
  * arguments, since an argument names attrs that may come later in the bytes. */
 #include "op/op_def.h"
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 
 enum { OP_NAME = 1, OP_INPUT = 2, OP_OUTPUT = 3, OP_ATTR = 4, OP_SUMMARY = 5, OP_DEPRECATION = 8, OP_AGGREGATE = 16, OP_STATEFUL = 17,
        OP_COMMUTATIVE = 18, OP_UNINITIALIZED = 19, ARG_NAME = 1, ARG_TYPE = 3, ARG_TYPE_ATTR = 4, ARG_NUMBER_ATTR = 5, ARG_LIST_ATTR = 6,

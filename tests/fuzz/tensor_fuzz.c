@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TensorProto and AttrValue bytes: what decodes must encode, and decode again to the same value. */
 #include <stdlib.h>
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 #include "wire/tensor_proto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);

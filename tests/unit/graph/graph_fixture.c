@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The op list: enough kinds of argument, attr and control flow to exercise the graph layer; two kernels for constant evaluation. */
 #include "unit/graph/graph_fixture.h"
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
 #include "test.h"

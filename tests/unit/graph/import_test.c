@@ -2,7 +2,7 @@
 /* Import and export of GraphDefs: order, loops, renaming, mapping, versions, refusals that leave the graph as it was. */
 #define HR_TEST_LEAKS_CHECKED
 #include "test.h"
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 #include "graph/function.h"
 #include "graph/validate.h"
 #include "unit/graph/graph_fixture.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AttrValue both ways. A list is read twice: first its elements are counted (so arrays are taken once, bounded by the bytes that
  * are there), then they are stored. Scalar arms and list fields share field numbers, so one table of numbers serves both. */
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 #include "wire/shape_proto.h"
 #include "wire/tensor_proto.h"
 

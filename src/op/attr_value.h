@@ -4,8 +4,8 @@
  * Decoded values live in the arena (strings are copied and NUL-terminated), tensors are held by the keeper. Functions nest at most
  * HR_ATTR_VALUE_DEPTH deep (INVALID_ARGUMENT beyond). Surprise: an AttrValue without an arm has kind NONE; an empty list too, with
  * is_list set. Of several arms the last wins, as in protobuf. */
-#ifndef HR_GRAPH_ATTR_VALUE_H
-#define HR_GRAPH_ATTR_VALUE_H
+#ifndef HR_OP_ATTR_VALUE_H
+#define HR_OP_ATTR_VALUE_H
 #include "op/attr.h"
 #include "wire/cursor.h"
 #include "wire/writer.h"

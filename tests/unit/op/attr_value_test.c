@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AttrValue both ways: each arm, lists, nesting and its limit. */
-#include "graph/attr_value.h"
+#include "op/attr_value.h"
 #define HR_TEST_LEAKS_CHECKED
 #include "test.h"
 
