@@ -161,10 +161,17 @@ static void batch_grad_v1(hr_grad_ctx_t* g) {
     if (hr_grad_wanted(g, i)) hr_grad_give(g, i, out[i]);
 }
 
-static bool same_lead(const hr_pshape_t* a, const hr_pshape_t* b) { /* known to be equal: nothing was broadcast */
-  if (a->rank < 0 || a->rank != b->rank) return false;
-  for (int i = 0; i < a->rank - 2; ++i)
-    if (a->dims[i] < 0 || a->dims[i] != b->dims[i]) return false;
+/* Leading axes of the result along which `like` was repeated; false when the shapes do not tell. */
+static bool find_repeated(const hr_pshape_t* like, const hr_pshape_t* other, int64_t axes[HR_MAX_RANK], int* count) {
+  if (like->rank < 0 || other->rank < 0) return false;
+  const int lead = (like->rank > other->rank ? like->rank : other->rank) - 2;
+  *count = 0;
+  for (int i = 0; i < lead; ++i) {
+    const int at = i - (lead - (like->rank - 2)), other_at = i - (lead - (other->rank - 2));
+    const int64_t own = at < 0 ? 1 : like->dims[at], others = other_at < 0 ? 1 : other->dims[other_at];
+    if (own < 0 || others < 0) return false;
+    if (at < 0 || (own == 1 && others != 1)) axes[(*count)++] = i;
+  }
   return true;
 }
 
@@ -179,12 +186,20 @@ static void batch_grad_v2(hr_grad_ctx_t* g) {
   const hr_dtype_t t = hr_grad_dtype(g, dy);
   for (int i = 0; i < 2; ++i) wide[i] = hr_grad_dtype(g, in[i]) == t ? in[i] : hr_emit_cast(g, in[i], t);
   emit_batch_products(g, "BatchMatMulV2", wide[0], wide[1], dy, out);
-  const bool reduces = !same_lead(hr_grad_shape(g, in[0]), hr_grad_shape(g, in[1]));
-  hr_value_t axes = reduces ? hr_emit2(g, "BroadcastGradientArgs", emit_lead(g, in[0]), emit_lead(g, in[1])) : HR_NO_VALUE;
+  hr_value_t dynamic = HR_NO_VALUE;
   for (int i = 0; i < 2; ++i) {
     if (!hr_grad_wanted(g, i)) continue;
-    hr_value_t d = out[i];
-    if (reduces) d = hr_emit_reshape(g, hr_emit_sum(g, d, hr_emit_nth(axes, i), false), hr_emit_shape(g, in[i]));
+    hr_value_t d = out[i], sum_axes;
+    int64_t axes[HR_MAX_RANK];
+    int count = -1;
+    if (find_repeated(hr_grad_shape(g, in[i]), hr_grad_shape(g, in[1 - i]), axes, &count)) {
+      sum_axes = count ? hr_emit_const_i32s(g, axes, count) : HR_NO_VALUE;
+    } else {
+      if (!dynamic.node) dynamic = hr_emit2(g, "BroadcastGradientArgs", emit_lead(g, in[0]), emit_lead(g, in[1]));
+      sum_axes = hr_emit_nth(dynamic, i);
+      count = -1;
+    }
+    if (count) d = hr_emit_reshape(g, hr_emit_sum(g, d, sum_axes, false), hr_emit_shape(g, in[i]));
     hr_grad_give(g, i, hr_grad_dtype(g, in[i]) == t ? d : hr_emit_cast(g, d, hr_grad_dtype(g, in[i])));
   }
 }
