@@ -11,6 +11,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INC
 install(EXPORT headraceTargets NAMESPACE headrace:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/headrace)
 file(WRITE ${PROJECT_BINARY_DIR}/headraceConfig.cmake "include(\${CMAKE_CURRENT_LIST_DIR}/headraceTargets.cmake)\n")
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/headraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+file(RELATIVE_PATH HR_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix) # the installed tree may be moved
 configure_file(${PROJECT_SOURCE_DIR}/headrace.pc.in ${PROJECT_BINARY_DIR}/headrace.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/headraceConfig.cmake ${PROJECT_BINARY_DIR}/headraceConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/headrace)

@@ -29,21 +29,23 @@ if(HEADRACE_DNN)
   file(GLOB HR_DNN_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dnn/onednn*.c)
   if(HR_DNN_SOURCES)
     hr_find(DNNL dnnl dnnl.h libdnnl-dev)
-    hr_part(headrace_dnn "headrace_core;${DNNL_LIBRARY}" ${HR_DNN_SOURCES})
+    hr_part(headrace_dnn "headrace;${DNNL_LIBRARY}" ${HR_DNN_SOURCES})
+    find_package(OpenMP REQUIRED COMPONENTS C)
+    target_link_libraries(headrace_dnn PRIVATE OpenMP::OpenMP_C) # it sets the thread count of the runtime that oneDNN uses
     target_include_directories(headrace_dnn SYSTEM PRIVATE ${DNNL_INCLUDE})
   endif()
 endif()
 
-# libtensorflow.so.2 and libtensorflow_framework.so.2: no code of their own; what links or opens them reaches libheadrace.so's symbols.
+# libtensorflow.so.2 and libtensorflow_framework.so.2: TensorFlow's names; the loader puts libheadrace.so before them (src/capi/shim.c).
 foreach(shim tensorflow tensorflow_framework)
   file(GLOB HR_SHIM_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/capi/shim*.c)
   if(HR_SHIM_SOURCES)
     add_library(${shim} SHARED ${HR_SHIM_SOURCES})
-    set_target_properties(${shim} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HR_LIB_DIR} VERSION 2.${PROJECT_VERSION} SOVERSION 2
-      INSTALL_RPATH "$ORIGIN" BUILD_RPATH "$ORIGIN")
-    target_link_libraries(${shim} PRIVATE headrace_flags headrace)
-    target_link_options(${shim} PRIVATE -Wl,--no-as-needed -Wl,--auxiliary=libheadrace.so.0
-      -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/capi/shim.map)
+    set_target_properties(${shim} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HR_LIB_DIR} VERSION 2 SOVERSION 2
+      INSTALL_RPATH "$ORIGIN" BUILD_RPATH "$ORIGIN" LINK_DEPENDS ${PROJECT_SOURCE_DIR}/src/capi/shim.map)
+    target_link_libraries(${shim} PRIVATE headrace_flags)
+    target_link_options(${shim} PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/src/capi/shim.map -Wl,--auxiliary=libheadrace.so.0)
+    add_dependencies(${shim} headrace)
     set_property(GLOBAL APPEND PROPERTY HR_SHIMS ${shim})
   endif()
 endforeach()

@@ -140,7 +140,7 @@ def install(c):
     env = {"PKG_CONFIG_PATH": ":".join(found), "LD_LIBRARY_PATH": os.path.dirname(found[0]) if found else "", "CMAKE_PREFIX_PATH": stage}
     lib, cc = env["LD_LIBRARY_PATH"], os.environ.get("CC", "cc")
     exe = os.path.join(stage, "consumer")
-    shims = "-Wl,--unresolved-symbols=ignore-in-shared-libs -l:libtensorflow.so.2 -l:libtensorflow_framework.so.2"
+    shims = "-l:libtensorflow.so.2 -l:libtensorflow_framework.so.2"
     for name, command in (
             ("pkg-config", "%s -std=c11 -Wall -Werror %s/consumer.c -o %s $(pkg-config --cflags --libs headrace)" % (cc, source, exe)),
             ("find_package", "cmake -S %s -B %s/consumer-cmake && cmake --build %s/consumer-cmake && cp %s/consumer-cmake/consumer %s" %
