@@ -25,8 +25,8 @@ if(HEADRACE_SANITIZE)
     -fsanitize=${HEADRACE_SANITIZE} -fno-omit-frame-pointer -g -O1 -fno-sanitize-recover=all)
   target_link_options(headrace_flags INTERFACE -fsanitize=${HEADRACE_SANITIZE})
   set(HEADRACE_POOL pthread) # an OpenMP runtime that is not instrumented hides or invents races
-elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
-  target_link_options(headrace_flags INTERFACE -Wl,-z,defs)
+else()
+  set(HR_NO_UNDEFINED -Wl,-z,defs) # of our libraries; a sanitizer's own functions come from the program
 endif()
 if(HEADRACE_COVERAGE)
   target_compile_options(headrace_flags INTERFACE --coverage -O0 -g)

@@ -9,7 +9,7 @@ set_target_properties(headrace PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VE
 target_link_libraries(headrace PRIVATE headrace_flags headrace_deps)
 target_include_directories(headrace INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_options(headrace PRIVATE -Wl,-Bsymbolic-functions -Wl,--as-needed)
+target_link_options(headrace PRIVATE ${HR_NO_UNDEFINED} -Wl,-Bsymbolic-functions -Wl,--as-needed)
 if(EXISTS ${HR_VERSION_SCRIPT})
   target_link_options(headrace PRIVATE -Wl,--version-script=${HR_VERSION_SCRIPT})
   set_target_properties(headrace PROPERTIES LINK_DEPENDS ${HR_VERSION_SCRIPT})
@@ -21,7 +21,7 @@ function(hr_part name libraries)
   add_library(${name} SHARED ${ARGN})
   set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${HR_LIB_DIR} INSTALL_RPATH "$ORIGIN" BUILD_RPATH "$ORIGIN")
   target_link_libraries(${name} PRIVATE headrace_flags ${libraries})
-  target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions -Wl,--as-needed)
+  target_link_options(${name} PRIVATE ${HR_NO_UNDEFINED} -Wl,-Bsymbolic-functions -Wl,--as-needed)
   set_property(GLOBAL APPEND PROPERTY HR_PARTS ${name})
 endfunction()
 

@@ -22,8 +22,7 @@ set_target_properties(headrace_python PROPERTIES OUTPUT_NAME _headrace PREFIX ""
   LIBRARY_OUTPUT_DIRECTORY ${HR_PYTHON_DIR} BUILD_RPATH "${HR_LIB_DIR}" INSTALL_RPATH "$ORIGIN")
 target_include_directories(headrace_python SYSTEM PRIVATE ${HR_PYTHON_INCLUDE} ${HR_NUMPY_INCLUDE})
 target_include_directories(headrace_python PRIVATE ${PROJECT_SOURCE_DIR}/python/headrace)
-target_link_libraries(headrace_python PRIVATE headrace_flags headrace m)
-target_link_options(headrace_python PRIVATE -Wl,-z,undefs) # the interpreter's symbols come from the process
+target_link_libraries(headrace_python PRIVATE headrace_flags headrace m) # the interpreter's functions come from the process
 
 # Every file of the package that is not C appears in the build tree as a link, made anew when one is added.
 file(GLOB_RECURSE HR_PYTHON_FILES CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python/headrace
@@ -44,8 +43,10 @@ install(TARGETS headrace_python COMPONENT python EXCLUDE_FROM_ALL LIBRARY DESTIN
 install(TARGETS headrace COMPONENT python EXCLUDE_FROM_ALL
   LIBRARY DESTINATION ${HR_PYTHON_DEST}/headrace NAMELINK_SKIP)
 get_property(parts GLOBAL PROPERTY HR_PARTS)
-if(parts)
-  install(TARGETS ${parts} COMPONENT python EXCLUDE_FROM_ALL LIBRARY DESTINATION ${HR_PYTHON_DEST}/headrace)
+get_property(shims GLOBAL PROPERTY HR_SHIMS) # what an op library of a user's was linked against
+if(parts OR shims)
+  install(TARGETS ${parts} ${shims} COMPONENT python EXCLUDE_FROM_ALL
+    LIBRARY DESTINATION ${HR_PYTHON_DEST}/headrace NAMELINK_SKIP)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/ COMPONENT python EXCLUDE_FROM_ALL DESTINATION ${HR_PYTHON_DEST}
   FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)

@@ -47,12 +47,25 @@ def package_files(prefix):
             yield os.path.relpath(path, prefix), path
 
 
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    facts = project()
-    stem = "%s-%s" % (facts["name"], facts["version"])
+def write_info(add, facts):
     tag = "%s-%s-%s" % (TAG, TAG, sysconfig.get_platform().replace("-", "_").replace(".", "_"))
-    name, record = "%s-%s.whl" % (stem, tag), []
-    with tempfile.TemporaryDirectory() as prefix, zipfile.ZipFile(os.path.join(wheel_directory, name), "w", zipfile.ZIP_DEFLATED) as wheel:
+    info = "%s-%s.dist-info/" % (facts["name"], facts["version"])
+    add(info + "METADATA", metadata(facts).encode())
+    add(info + "WHEEL", ("Wheel-Version: 1.0\nGenerator: headrace\nRoot-Is-Purelib: false\nTag: %s\n" % tag).encode())
+    return info, tag
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    def add(path, data):
+        os.makedirs(os.path.dirname(os.path.join(metadata_directory, path)), exist_ok=True)
+        with open(os.path.join(metadata_directory, path), "wb") as f:
+            f.write(data)
+    return write_info(add, project())[0].rstrip("/")
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    partial, record = os.path.join(wheel_directory, "headrace.partial"), []
+    with tempfile.TemporaryDirectory() as prefix, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as wheel:
         build(prefix)
 
         def add(path, data):
@@ -63,10 +76,10 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         for path, source in package_files(prefix):
             with open(source, "rb") as f:
                 add(path, f.read())
-        info = stem + ".dist-info/"
-        add(info + "METADATA", metadata(facts).encode())
-        add(info + "WHEEL", ("Wheel-Version: 1.0\nGenerator: headrace\nRoot-Is-Purelib: false\nTag: %s\n" % tag).encode())
+        info, tag = write_info(add, project())
         wheel.writestr(info + "RECORD", "\n".join(record + [info + "RECORD,,"]) + "\n")
+    name = "%s-%s.whl" % (info[:-len(".dist-info/")], tag)
+    os.replace(partial, os.path.join(wheel_directory, name))
     return name
 
 
