@@ -19,7 +19,7 @@ static inline __attribute__((always_inline)) void stats_block(const float* x, co
   for (int64_t j = 0; j < n; ++j) s1[j] += (double)a[j], s2[j] += (double)b[j];
 }
 
-static void stats_rows(const float* x, const float* pivot, int64_t rows, int64_t n, double* s1, double* s2) {
+static void stats_wide(const float* x, const float* pivot, int64_t rows, int64_t n, double* s1, double* s2) {
   for (int64_t r = 0; r < rows; r += ROWS_AT_ONCE) {
     const int64_t here = rows - r < ROWS_AT_ONCE ? rows - r : ROWS_AT_ONCE;
     int64_t j = 0;
@@ -42,7 +42,7 @@ static inline __attribute__((always_inline)) void grad_stats_block(const float* 
   for (int64_t j = 0; j < n; ++j) s1[j] += (double)a[j], s2[j] += (double)b[j];
 }
 
-static void grad_stats_rows(const float* dy, const float* x, const float* mean, int64_t rows, int64_t n, double* s1, double* s2) {
+static void grad_stats_wide(const float* dy, const float* x, const float* mean, int64_t rows, int64_t n, double* s1, double* s2) {
   for (int64_t r = 0; r < rows; r += ROWS_AT_ONCE) {
     const int64_t here = rows - r < ROWS_AT_ONCE ? rows - r : ROWS_AT_ONCE;
     int64_t j = 0;
@@ -50,6 +50,44 @@ static void grad_stats_rows(const float* dy, const float* x, const float* mean, 
     for (; j + LANES <= n; j += LANES) grad_stats_block(dy + r * n + j, x + r * n + j, mean + j, here, n, LANES, s1 + j, s2 + j);
     if (j < n) grad_stats_block(dy + r * n + j, x + r * n + j, mean + j, here, n, n - j, s1 + j, s2 + j);
   }
+}
+
+/* Few channels: several rows are taken as one of BLOCK elements, so that sums that wait for each other are far enough apart. */
+static int64_t widen_rows(int64_t n, const float* pivot, float wide[BLOCK]) {
+  const int64_t times = n < BLOCK && BLOCK % n == 0 ? BLOCK / n : 1;
+  for (int64_t j = 0; times > 1 && j < BLOCK; ++j) wide[j] = pivot[j % n];
+  return times;
+}
+
+static void narrow_sums(const double a[BLOCK], const double b[BLOCK], int64_t n, double* s1, double* s2) {
+  for (int64_t j = 0; j < BLOCK; ++j) s1[j % n] += a[j], s2[j % n] += b[j];
+}
+
+static void stats_rows(const float* x, const float* pivot, int64_t rows, int64_t n, double* s1, double* s2) {
+  float wide[BLOCK];
+  const int64_t times = widen_rows(n, pivot, wide), whole = rows / times * times;
+  if (times > 1 && whole) {
+    double a[BLOCK] = {0}, b[BLOCK] = {0};
+    stats_wide(x, wide, whole / times, BLOCK, a, b);
+    narrow_sums(a, b, n, s1, s2);
+    x += whole * n;
+    rows -= whole;
+  }
+  if (rows) stats_wide(x, pivot, rows, n, s1, s2);
+}
+
+static void grad_stats_rows(const float* dy, const float* x, const float* mean, int64_t rows, int64_t n, double* s1, double* s2) {
+  float wide[BLOCK];
+  const int64_t times = widen_rows(n, mean, wide), whole = rows / times * times;
+  if (times > 1 && whole) {
+    double a[BLOCK] = {0}, b[BLOCK] = {0};
+    grad_stats_wide(dy, x, wide, whole / times, BLOCK, a, b);
+    narrow_sums(a, b, n, s1, s2);
+    x += whole * n;
+    dy += whole * n;
+    rows -= whole;
+  }
+  if (rows) grad_stats_wide(dy, x, mean, rows, n, s1, s2);
 }
 
 /* A plane is summed as rows of LANES elements, all with the same pivot; the lanes' sums are added at the end. */

@@ -6,20 +6,42 @@
 
 enum { BLOCK = 64 };
 
+/* float and double with the compilers' vector types, since these loops are on the path of training. */
+#define HR_T float
+#define HR_V hr_vf32
+#define HR_I hr_vi32
+#define HR_NAME(x) HR_CAT(x, _f32)
+#include "ops/nn/pool_vectors.inc"
+#define HR_T double
+#define HR_V hr_vf64
+#define HR_I hr_vi64
+#define HR_NAME(x) HR_CAT(x, _f64)
+#include "ops/nn/pool_vectors.inc"
+
 #define HR_FLOATING
 #define HR_SAME(x) (x)
+#define HR_MAX_VECTORS max_vectors_f32
+#define HR_GRAD_VECTORS grad_vectors_f32
 #define HR_T float
 #define HR_W float
 #define HR_WIDE HR_SAME
 #define HR_NARROW HR_SAME
 #define HR_NAME(x) HR_CAT(x, _f32)
 #include "ops/nn/pool_rows.inc"
+#undef HR_MAX_VECTORS
+#undef HR_GRAD_VECTORS
+#define HR_MAX_VECTORS max_vectors_f64
+#define HR_GRAD_VECTORS grad_vectors_f64
 #define HR_T double
 #define HR_W double
 #define HR_WIDE HR_SAME
 #define HR_NARROW HR_SAME
 #define HR_NAME(x) HR_CAT(x, _f64)
 #include "ops/nn/pool_rows.inc"
+#undef HR_MAX_VECTORS
+#undef HR_GRAD_VECTORS
+#define HR_MAX_VECTORS(...) 0
+#define HR_GRAD_VECTORS(...) 0
 #define HR_T hr_f16_t
 #define HR_W float
 #define HR_WIDE hr_f16_to_f32
