@@ -337,6 +337,7 @@ static void norm_grad_v3(hr_grad_ctx_t* g) { norm_grad(g, "FusedBatchNormGradV3"
  *   training   d dy = s r (A - mean A - r^2 Q z) + B r z + C
  *              d x  = (B r - s r^3 Q)(dy - mean dy) - s r^3 S (A - mean A) - r^3 z (s (mean(A dy) - mean A mean dy) - 3 s r^2 S Q + B S)
  *              d s  = r sum(A (dy - mean dy - r^2 S z))
+ * (mean and v are the batch's own, taken from x again, since they move with it)
  *   inference  d dy = s r A + B r z + C,  d x = B r dy,  d s = r sum(A dy) */
 typedef struct {
   hr_grad_ctx_t* g;
@@ -364,8 +365,10 @@ static second_t start_second(hr_grad_ctx_t* g) {
   }
   second_t t = {.g = g, .axes = hr_emit_const_i32s(g, axes, rank - 1), .column = hr_emit_const_i32s(g, column, rank)};
   t.dy = as_float(g, hr_grad_input(g, 0));
-  t.z = sub(&t, as_float(g, hr_grad_input(g, 1)), channel(&t, hr_grad_input(g, 3)));
-  hr_value_t variance = channel(&t, hr_grad_input(g, 4));
+  const bool training = hr_attrs_bool(attrs, "is_training");
+  hr_value_t x = as_float(g, hr_grad_input(g, 1));
+  t.z = sub(&t, x, training ? mean_of(&t, x) : channel(&t, hr_grad_input(g, 3)));
+  hr_value_t variance = training ? mean_of(&t, hr_emit_square(g, t.z)) : channel(&t, hr_grad_input(g, 4));
   t.r = hr_emit1(g, "Rsqrt", hr_emit_add(g, variance, hr_emit_const_like(g, variance, (double)hr_attrs_float(attrs, "epsilon"))));
   t.s = channel(&t, hr_grad_input(g, 2));
   t.A = as_float(g, hr_grad_upstream(g, 0));
