@@ -19,6 +19,12 @@ static hr_status_t infer_fill(hr_infer_t* s) {
   const hr_pshape_t* dims;
   HR_TRY(hr_infer_want_rank(s, 0, 1, NULL));
   HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
+  const hr_tensor_t* known = hr_infer_const(s, 0);
+  if (known) { /* a negative size is an error here, not an open one */
+    hr_shape_t shape;
+    HR_TRY(hr_tensor_to_shape(known, &shape));
+    return hr_infer_set_dims(s, 0, shape.rank, shape.dims);
+  }
   HR_TRY(hr_infer_const_as_shape(s, 0, &dims));
   hr_infer_set(s, 0, dims);
   return NULL;

@@ -162,56 +162,65 @@ static hr_status_t resource_gather(hr_kernel_ctx_t* k) {
 
 /* 3. gradients */
 static hr_value_t ints(hr_grad_ctx_t* g, int64_t a) { return hr_emit_const_i32s(g, &a, 1); }
-
-static hr_value_t sizes(hr_grad_ctx_t* g, hr_value_t shape, int from, int to) { /* shape[from:to] */
-  return hr_emit(g, "StridedSlice", HR_VALUES(shape, ints(g, from), ints(g, to), ints(g, 1)), HR_NO_ATTRS);
-}
-
-static hr_value_t size_of(hr_grad_ctx_t* g, hr_value_t shape, int axis) { /* shape[axis], a scalar */
-  return hr_emit(g, "StridedSlice", HR_VALUES(shape, ints(g, axis), ints(g, axis + 1), ints(g, 1)), HR_ATTRS(hr_at_int("shrink_axis_mask", 1)));
-}
+static hr_value_t number(hr_grad_ctx_t* g, int64_t a) { return hr_emit_const_i32(g, (int32_t)a); }
 
 /* Along axis 0 without batches: the slices (indices flattened, dy as rows). */
 static void give_rows(hr_grad_ctx_t* g, hr_value_t params_shape) {
   hr_value_t indices = hr_emit_reshape(g, hr_grad_input(g, 1), ints(g, -1));
   hr_value_t tail = hr_emit(g, "StridedSlice", HR_VALUES(params_shape, ints(g, 1), ints(g, 0), ints(g, 1)), HR_ATTRS(hr_at_int("end_mask", 1)));
-  hr_value_t rows = hr_emit3(g, "ConcatV2", ints(g, -1), tail, hr_emit_const_i32(g, 0));
+  hr_value_t rows = hr_emit3(g, "ConcatV2", ints(g, -1), tail, number(g, 0));
   hr_grad_give_slices(g, 0, indices, hr_emit_reshape(g, hr_grad_upstream(g, 0), rows), params_shape);
 }
 
-/* Indices that count through all batches: indices + axis_size * (number of the batch). */
-static hr_value_t indices_over_batches(hr_grad_ctx_t* g, hr_value_t shape, int axis, int batch, hr_value_t batch_count) {
-  hr_value_t indices = hr_grad_input(g, 1);
-  const int ones = hr_grad_shape(g, indices)->rank - batch;
-  const int64_t one[HR_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-  hr_value_t starts = hr_emit_mul(g, hr_emit3(g, "Range", hr_emit_const_i32(g, 0), batch_count, hr_emit_const_i32(g, 1)), size_of(g, shape, axis));
-  hr_value_t spread = hr_emit3(g, "ConcatV2", sizes(g, shape, 0, batch), hr_emit_const_i32s(g, one, ones), hr_emit_const_i32(g, 0));
-  return hr_emit_add(g, indices, hr_emit_cast(g, hr_emit_reshape(g, starts, spread), hr_grad_dtype(g, indices)));
+/* Ranks and axes as int32 scalars: constants while they are known, so that a static graph gets a static gradient. */
+static bool known_number(hr_grad_ctx_t* g, hr_value_t v, int64_t* out) {
+  const hr_tensor_t* t = hr_grad_const(g, v);
+  if (!t) return false;
+  hr_status_t status = hr_tensor_scalar_i64(t, "axis", out);
+  if (status) hr_grad_fail(g, status);
+  return !status;
+}
+static hr_value_t sum(hr_grad_ctx_t* g, hr_value_t a, hr_value_t b, int sign) { /* a + b, or a - b */
+  int64_t x, y;
+  if (known_number(g, a, &x) && known_number(g, b, &y)) return number(g, sign > 0 ? x + y : x - y);
+  return sign > 0 ? hr_emit_add(g, a, b) : hr_emit_sub(g, a, b);
+}
+static hr_value_t rank_of(hr_grad_ctx_t* g, hr_value_t v) {
+  const int rank = hr_grad_shape(g, v)->rank;
+  return rank >= 0 ? number(g, rank) : hr_emit1(g, "Rank", v);
+}
+static hr_value_t within(hr_grad_ctx_t* g, hr_value_t axis, hr_value_t rank) { /* a negative axis counts from the end */
+  int64_t a, r;
+  if (known_number(g, axis, &a) && (a >= 0 || known_number(g, rank, &r))) return number(g, a >= 0 ? a : a + r);
+  return hr_emit2(g, "FloorMod", axis, rank);
+}
+static hr_value_t range(hr_grad_ctx_t* g, hr_value_t from, hr_value_t to) { return hr_emit3(g, "Range", from, to, number(g, 1)); }
+static hr_value_t as_vector(hr_grad_ctx_t* g, hr_value_t v) { return hr_emit_reshape(g, v, ints(g, 1)); }
+static hr_value_t sizes(hr_grad_ctx_t* g, hr_value_t shape, hr_value_t from, hr_value_t to) { /* shape[from:to] */
+  return hr_emit(g, "StridedSlice", HR_VALUES(shape, as_vector(g, from), as_vector(g, to), ints(g, 1)), HR_NO_ATTRS);
+}
+static hr_value_t joined(hr_grad_ctx_t* g, hr_value_t a, hr_value_t b, hr_value_t c, hr_value_t d) {
+  return hr_emit(g, "ConcatV2", HR_VALUES(a, b, c, d, number(g, 0)), HR_NO_ATTRS);
 }
 
-/* The general case: dy transposed to [batch..., picked..., outer..., inner...], summed into rows, reshaped, and the axes put back. */
-static void give_summed(hr_grad_ctx_t* g, int axis, int batch) {
-  hr_value_t params = hr_grad_input(g, 0), indices = hr_grad_input(g, 1), shape = hr_emit_shape(g, params);
-  const int p_rank = hr_grad_shape(g, params)->rank, picked = hr_grad_shape(g, indices)->rank - batch, o_rank = p_rank + picked - 1;
-  int64_t order[2 * HR_MAX_RANK], back[HR_MAX_RANK];
-  int n = 0;
-  for (int d = 0; d < batch; ++d) order[n++] = d;
-  for (int d = axis; d < axis + picked; ++d) order[n++] = d;
-  for (int d = batch; d < axis; ++d) order[n++] = d;
-  for (int d = axis + picked; d < o_rank; ++d) order[n++] = d;
-  for (int d = 0; d < p_rank; ++d) back[d] = d < batch ? d : d < axis ? d + 1 : d == axis ? batch : d;
-  hr_value_t rows = hr_emit2(g, "Transpose", hr_grad_upstream(g, 0), hr_emit_const_i32s(g, order, n)), count = size_of(g, shape, axis);
-  if (batch > 0) {
-    hr_value_t batches = hr_emit2(g, "Prod", sizes(g, shape, 0, batch), hr_emit_const_i32(g, 0));
-    indices = indices_over_batches(g, shape, axis, batch, batches);
-    count = hr_emit_mul(g, count, batches);
-  }
-  hr_value_t summed = hr_emit3(g, "UnsortedSegmentSum", rows, indices, count); /* [batches x axis, outer..., inner...] */
-  if (batch > 0) {
-    hr_value_t parts[4] = {sizes(g, shape, 0, batch), sizes(g, shape, axis, axis + 1), sizes(g, shape, batch, axis), sizes(g, shape, axis + 1, p_rank)};
-    summed = hr_emit_reshape(g, summed, hr_emit(g, "ConcatV2", HR_VALUES(parts[0], parts[1], parts[2], parts[3], hr_emit_const_i32(g, 0)), HR_NO_ATTRS));
-  }
-  hr_grad_give(g, 0, hr_emit2(g, "Transpose", summed, hr_emit_const_i32s(g, back, p_rank)));
+/* The general case, for any axis and batches b: dy transposed to [b..., picked..., outer..., inner...], summed into rows (indices count through all
+ * batches), reshaped, and the axes put back. */
+static void give_summed(hr_grad_ctx_t* g, hr_value_t axis, hr_value_t batch) {
+  hr_value_t params = hr_grad_input(g, 0), indices = hr_grad_input(g, 1), shape = hr_emit_shape(g, params), zero = number(g, 0), one = number(g, 1);
+  hr_value_t p_rank = rank_of(g, params), picked = sum(g, rank_of(g, indices), batch, -1), after = sum(g, axis, picked, 1);
+  hr_value_t o_rank = sum(g, sum(g, p_rank, picked, 1), one, -1), next = sum(g, axis, one, 1);
+  hr_value_t order = joined(g, range(g, zero, batch), range(g, axis, after), range(g, batch, axis), range(g, after, o_rank));
+  hr_value_t back = joined(g, range(g, zero, batch), range(g, sum(g, batch, one, 1), next), as_vector(g, batch), range(g, next, p_rank));
+  hr_value_t rows = hr_emit2(g, "Transpose", hr_grad_upstream(g, 0), order);
+  hr_value_t batch_sizes = sizes(g, shape, zero, batch), batches = hr_emit2(g, "Prod", batch_sizes, zero), length = sizes(g, shape, axis, next);
+  hr_value_t starts = hr_emit_mul(g, range(g, zero, batches), length); /* where each batch's rows begin */
+  hr_value_t ones = hr_emit2(g, "Fill", as_vector(g, picked), one);
+  hr_value_t spread = hr_emit_reshape(g, starts, hr_emit3(g, "ConcatV2", batch_sizes, ones, zero));
+  hr_value_t at = hr_emit_add(g, indices, hr_emit_cast(g, spread, hr_grad_dtype(g, indices)));
+  hr_value_t count = hr_emit_reshape(g, hr_emit_mul(g, length, batches), hr_emit_const_i32s(g, NULL, 0));
+  hr_value_t summed = hr_emit3(g, "UnsortedSegmentSum", rows, at, count); /* [batches x axis, outer..., inner...] */
+  hr_value_t whole = hr_emit_reshape(g, summed, joined(g, batch_sizes, length, sizes(g, shape, batch, axis), sizes(g, shape, next, p_rank)));
+  hr_grad_give(g, 0, hr_emit2(g, "Transpose", whole, back));
 }
 
 static void grad_gather(hr_grad_ctx_t* g) {
@@ -220,21 +229,11 @@ static void grad_gather(hr_grad_ctx_t* g) {
 
 static void grad_gather_v2(hr_grad_ctx_t* g) {
   if (!hr_grad_wanted(g, 0)) return;
-  const hr_tensor_t* axis_value = hr_grad_const(g, hr_grad_input(g, 2));
-  const hr_pshape_t *p = hr_grad_shape(g, hr_grad_input(g, 0)), *i = hr_grad_shape(g, hr_grad_input(g, 1));
-  int64_t wanted = 0;
-  int axis = 0, batch = 0;
-  hr_status_t status = axis_value ? hr_tensor_scalar_i64(axis_value, "axis", &wanted) : HR_ERROR(UNIMPLEMENTED, "the gradient of GatherV2 needs a constant axis");
-  const int64_t batch_value = hr_attrs_int(hr_grad_attrs(g), "batch_dims");
-  if (!status && wanted == 0 && batch_value == 0) {
-    grad_gather(g);
-    return;
-  }
-  if (!status && (p->rank < 0 || i->rank < 0)) status = HR_ERROR(UNIMPLEMENTED, "the gradient of GatherV2 along axis %lld needs params and indices of known rank", (long long)wanted);
-  if (!status) status = hr_shape_axis(wanted, p->rank, &axis);
-  if (!status) status = normal_batch(batch_value, i->rank, &batch);
-  if (status) hr_grad_fail(g, status);
-  else give_summed(g, axis, batch);
+  const int64_t batch = hr_attrs_int(hr_grad_attrs(g), "batch_dims");
+  hr_value_t axis = within(g, hr_emit_cast(g, hr_grad_input(g, 2), HR_I32), rank_of(g, hr_grad_input(g, 0)));
+  int64_t known;
+  if (batch == 0 && known_number(g, axis, &known) && known == 0) grad_gather(g);
+  else give_summed(g, axis, within(g, number(g, batch), rank_of(g, hr_grad_input(g, 1))));
 }
 
 static void grad_resource_gather(hr_grad_ctx_t* g) {

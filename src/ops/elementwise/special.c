@@ -7,8 +7,7 @@ static const double pi = 3.14159265358979323846;
 
 double hr_special_digamma(double x) {
   if (isnan(x) || x == -INFINITY) return NAN;
-  if (x == 0) return copysign(INFINITY, -x);
-  if (x < 0) {
+  if (x <= 0) {
     if (x == floor(x)) return NAN; /* a pole */
     return hr_special_digamma(1 - x) - pi / tan(pi * x);
   }
@@ -79,6 +78,7 @@ double hr_special_zeta(double x, double q) {
 
 double hr_special_polygamma(double n, double x) {
   if (!(n >= 0) || n != floor(n)) return NAN;
+  if (x < 0 && x == floor(x)) return fmod(n, 2) == 0 ? NAN : INFINITY; /* a pole; both sides agree for odd n */
   if (n == 0) return hr_special_digamma(x);
   return (fmod(n, 2) == 0 ? -1 : 1) * exp(hr_special_lgamma(n + 1)) * hr_special_zeta(n + 1, x);
 }
@@ -88,9 +88,15 @@ double complex hr_special_cexpm1(double complex z) { /* exp(a)(cos b + i sin b) 
   return (e * cos(b) - 2 * s * s) + I * ((e + 1) * sin(b));
 }
 
-double complex hr_special_clog1p(double complex z) {
-  double a = creal(z), b = cimag(z);
-  return 0.5 * log1p(a * (2 + a) + b * b) + I * atan2(b, 1 + a);
+double complex hr_special_clog1p(double complex z) { /* Kahan's: log(u) z / (u - 1) with u = 1 + z rounded */
+  const double complex u = 1 + z;
+  return u == 1 ? z : clog(u) * z / (u - 1);
+}
+
+double complex hr_special_creciprocal(double complex z) {
+  const double a = creal(z), b = cimag(z);
+  if (a == 0 && b == 0) return NAN + I * NAN;
+  return 1 / z;
 }
 
 double hr_special_floor_mod(double x, double y) {

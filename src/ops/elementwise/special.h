@@ -12,6 +12,7 @@ double hr_special_zeta(double x, double q);       /* Hurwitz zeta (Euler-Maclaur
 double hr_special_polygamma(double n, double x);  /* n-th derivative of digamma */
 double complex hr_special_cexpm1(double complex x);
 double complex hr_special_clog1p(double complex x);
+double complex hr_special_creciprocal(double complex x); /* of 0: NaN, as TensorFlow; C gives infinity */
 double hr_special_floor_mod(double x, double y);   /* x - floor(x / y) y, with y's sign, exactly */
 uint64_t hr_special_ipow(uint64_t x, uint64_t n); /* wraps */
 #endif

@@ -69,7 +69,8 @@ static hr_status_t set_pooled(hr_infer_t* s, const hr_window_t* w, const hr_psha
     if (i > 0 && (i < w->rank - 1 || w->size[i] != 1 || w->stride[i] != 1))
       HR_TRY(hr_window_fit(w, i, dims[at], true, &before, &after, &dims[at]));
   }
-  return hr_infer_set_dims(s, 0, w->rank, dims);
+  for (int i = 0; i < hr_infer_output_count(s); ++i) HR_TRY(hr_infer_set_dims(s, i, w->rank, dims)); /* an index for each maximum */
+  return NULL;
 }
 
 static hr_status_t infer_pool(hr_infer_t* s, int rank) {
@@ -78,16 +79,7 @@ static hr_status_t infer_pool(hr_infer_t* s, int rank) {
   HR_TRY(hr_window_read(hr_infer_attrs(s), rank, &w));
   HR_TRY(hr_window_check_spatial(&w, rank == 4 && !w.channels_first));
   HR_TRY(hr_infer_want_rank(s, 0, rank, &in));
-  HR_TRY(set_pooled(s, &w, in));
-  for (int i = 1; i < hr_infer_output_count(s); ++i) { /* an index for each element */
-    int64_t dims[HR_WINDOW_AXES], before, after;
-    for (int j = 0; j < rank; ++j) {
-      dims[j] = hr_infer_dim(in, j);
-      if (j > 0 && j < rank - 1) HR_TRY(hr_window_fit(&w, j, dims[j], true, &before, &after, &dims[j]));
-    }
-    HR_TRY(hr_infer_set_dims(s, i, rank, dims));
-  }
-  return NULL;
+  return set_pooled(s, &w, in);
 }
 
 hr_status_t hr_pool_infer_2d(hr_infer_t* s) { return infer_pool(s, 4); }

@@ -8,7 +8,7 @@
 #include <math.h>
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
-#include "ops/elementwise/loops.h"
+#include "ops/elementwise/cast.h"
 #include "ops/reduce/axes.h"
 
 /* 1. kernel */
@@ -16,17 +16,26 @@ typedef enum { NOTHING, MEAN } finish_t;
 typedef struct { int step; finish_t finish; } row_t; /* a kernel row's own constant */
 typedef struct {
   const hr_reduce_step_t* step;
-  hr_dtype_t type, acc_type; /* acc_type: float for half and bfloat16 */
+  hr_dtype_t type, acc_type; /* acc_type: float for half and bfloat16, int64 for the mean of narrower integers */
+  hr_loop1_t widen, narrow;  /* type to acc_type and back, where they differ */
   size_t size, acc_size;
   finish_t finish;
   bool keep_dims;
 } reduce_t;
 
+static void widen_f16(const void* x, void* y, int64_t n) { hr_loop_widen(false, x, y, n); }
+static void widen_bf16(const void* x, void* y, int64_t n) { hr_loop_widen(true, x, y, n); }
+static void narrow_f16(const void* x, void* y, int64_t n) { hr_loop_narrow(false, x, y, n); }
+static void narrow_bf16(const void* x, void* y, int64_t n) { hr_loop_narrow(true, x, y, n); }
+
 static hr_status_t reduce_prepare(hr_prepare_ctx_t* p, void* prepared) {
   const row_t* row = p->kernel->arg;
   reduce_t* r = prepared;
   r->type = (hr_dtype_t)p->input_types[0];
-  r->acc_type = r->type == HR_F16 || r->type == HR_BF16 ? HR_F32 : r->type;
+  r->acc_type = r->type == HR_F16 || r->type == HR_BF16 ? HR_F32 : row->finish == MEAN && hr_dtype_in(r->type, HR_M_INTEGER) && r->type != HR_U64 ? HR_I64 : r->type;
+  const hr_cast_table_t* casts = HR_ISA_PICK(hr_cast_vec);
+  r->widen = r->type == HR_F16 ? widen_f16 : r->type == HR_BF16 ? widen_bf16 : (*casts)[r->type][r->acc_type];
+  r->narrow = r->type == HR_F16 ? narrow_f16 : r->type == HR_BF16 ? narrow_bf16 : (*casts)[r->acc_type][r->type];
   r->size = hr_dtype_size(r->type);
   r->acc_size = hr_dtype_size(r->acc_type);
   r->step = &(*HR_ISA_PICK(hr_reduce_vec))[row->step][r->acc_type];
@@ -38,13 +47,13 @@ static hr_status_t reduce_prepare(hr_prepare_ctx_t* p, void* prepared) {
 enum { BLOCK = 1024 };
 
 static void join_row(const reduce_t* r, const char* x, int64_t n, void* acc) {
-  float wide[BLOCK];
+  int64_t wide[BLOCK];
   char part[16];
   for (int64_t i = 0; i < n; i += BLOCK) {
     const int64_t m = n - i < BLOCK ? n - i : BLOCK;
     const void* from = x + (size_t)i * r->size;
     if (r->type != r->acc_type) {
-      hr_loop_widen(r->type == HR_BF16, from, wide, m);
+      r->widen(from, wide, m);
       from = wide;
     }
     if (n <= BLOCK) {
@@ -58,14 +67,14 @@ static void join_row(const reduce_t* r, const char* x, int64_t n, void* acc) {
 }
 
 static void join_columns(const reduce_t* r, const char* x, int64_t n, char* acc) {
-  float wide[BLOCK];
+  int64_t wide[BLOCK];
   if (r->type == r->acc_type) {
     r->step->column(x, n, acc);
     return;
   }
   for (int64_t i = 0; i < n; i += BLOCK) {
     const int64_t m = n - i < BLOCK ? n - i : BLOCK;
-    hr_loop_widen(r->type == HR_BF16, (const uint16_t*)(const void*)x + i, wide, m);
+    r->widen(x + (size_t)i * r->size, wide, m);
     r->step->column(wide, m, acc + (size_t)i * r->acc_size);
   }
 }
@@ -151,7 +160,7 @@ static hr_status_t run_nest(hr_kernel_ctx_t* k, nest_t* n) {
   return kept_chunk(n, 0, lines, 0);
 }
 
-/* MEAN: each result over the number of elements. Integers divide toward zero, by the count in their own type, as TensorFlow. */
+/* MEAN: each result over the number of elements; integers divide toward zero. */
 #define DIVIDE(T, values, zero)                                                                                         \
   do {                                                                                                                  \
     for (int64_t i = 0; i < (values); ++i) ((T*)acc)[i] = (T)n ? (T)(((T*)acc)[i] / (T)n) : (T)(zero);                  \
@@ -162,13 +171,7 @@ static void divide(hr_dtype_t type, void* acc, int64_t count, int64_t n) {
     case HR_F64: DIVIDE(double, count, NAN); break;
     case HR_C64: DIVIDE(float, 2 * count, NAN); break;
     case HR_C128: DIVIDE(double, 2 * count, NAN); break;
-    case HR_I8: DIVIDE(int8_t, count, 0); break;
-    case HR_I16: DIVIDE(int16_t, count, 0); break;
-    case HR_I32: DIVIDE(int32_t, count, 0); break;
     case HR_I64: DIVIDE(int64_t, count, 0); break;
-    case HR_U8: DIVIDE(uint8_t, count, 0); break;
-    case HR_U16: DIVIDE(uint16_t, count, 0); break;
-    case HR_U32: DIVIDE(uint32_t, count, 0); break;
     default: DIVIDE(uint64_t, count, 0); break;
   }
 }
@@ -203,7 +206,7 @@ static hr_status_t reduce(hr_kernel_ctx_t* k) {
   if (r->type == r->acc_type) return reduce_into(k, x, mask, out);
   HR_TRY(hr_temp(k, r->acc_type, &shape, &acc));
   hr_status_t status = reduce_into(k, x, mask, &acc);
-  if (!status) hr_loop_narrow(r->type == HR_BF16, acc.data, out->data, out->count);
+  if (!status) r->narrow(acc.data, out->data, out->count);
   hr_tensor_release(&acc);
   return status;
 }
@@ -279,30 +282,18 @@ static hr_value_t cumprod(hr_grad_ctx_t* g, hr_value_t v, bool reverse) {
 /* The product of all others, without dividing (an element may be 0): the reduced axes are brought to the front as one, products from the left and from the
  * right multiplied, and the axes put back. */
 static void grad_prod(hr_grad_ctx_t* g) {
-  int rank;
-  uint32_t mask;
-  if (!known_axes(g, &rank, &mask)) {
-    hr_grad_fail(g, HR_ERROR(UNIMPLEMENTED, "the gradient of Prod needs constant axes and a known rank"));
-    return;
-  }
-  int64_t order[HR_MAX_RANK], back[HR_MAX_RANK];
-  int n = 0, reduced;
-  for (int i = 0; i < rank; ++i)
-    if (mask >> i & 1) order[n++] = i;
-  reduced = n;
-  for (int i = 0; i < rank; ++i)
-    if (!(mask >> i & 1)) order[n++] = i;
-  for (int i = 0; i < rank; ++i) back[order[i]] = i;
-  hr_value_t front = hr_emit2(g, "Transpose", X, hr_emit_const_i32s(g, order, rank)), shape = hr_emit_shape(g, front);
-  hr_value_t zero = hr_emit_const_i32s(g, (const int64_t[]){0}, 1), middle = hr_emit_const_i32s(g, (const int64_t[]){reduced}, 1);
-  hr_value_t sizes = hr_emit(g, "StridedSlice", HR_VALUES(shape, zero, middle, hr_emit_const_i32s(g, (const int64_t[]){1}, 1)), HR_NO_ATTRS);
-  hr_value_t first = hr_emit2(g, "Prod", sizes, hr_emit_const_i32(g, 0));
-  hr_value_t rest = hr_emit(g, "StridedSlice", HR_VALUES(shape, middle, zero, hr_emit_const_i32s(g, (const int64_t[]){1}, 1)), HR_ATTRS(hr_at_int("end_mask", 1)));
-  hr_value_t others = hr_emit2(g, "Prod", rest, hr_emit_const_i32(g, 0));
-  hr_value_t flat = hr_emit_reshape(g, front, hr_emit(g, "Pack", HR_VALUES(first, others), HR_NO_ATTRS));
-  hr_value_t products = hr_emit_mul(g, hr_emit_conj(g, cumprod(g, flat, false)), hr_emit_conj(g, cumprod(g, flat, true)));
-  hr_value_t placed = hr_emit2(g, "Transpose", hr_emit_reshape(g, products, shape), hr_emit_const_i32s(g, back, rank));
-  hr_grad_give(g, 0, hr_emit_mul(g, placed, spread(g, hr_grad_upstream(g, 0))));
+  hr_value_t zero = hr_emit_const_i32(g, 0), flat = hr_emit_const_i32s(g, (const int64_t[]){-1}, 1), rank = hr_emit1(g, "Rank", X);
+  hr_value_t all = hr_emit3(g, "Range", zero, rank, hr_emit_const_i32(g, 1));
+  hr_value_t axes = hr_emit2(g, "FloorMod", hr_emit_reshape(g, hr_emit_cast(g, AXES, HR_I32), flat), rank);
+  hr_value_t others = hr_emit2(g, "ListDiff", all, axes);
+  hr_value_t order = hr_emit3(g, "ConcatV2", axes, others, zero), back = hr_emit1(g, "InvertPermutation", order);
+  hr_value_t front = hr_emit2(g, "Transpose", X, order), shape = hr_emit_shape(g, X);
+  hr_value_t first = hr_emit2(g, "Prod", hr_emit3(g, "GatherV2", shape, axes, zero), zero);
+  hr_value_t second = hr_emit2(g, "Prod", hr_emit3(g, "GatherV2", shape, others, zero), zero);
+  hr_value_t matrix = hr_emit_reshape(g, front, hr_emit(g, "Pack", HR_VALUES(first, second), HR_NO_ATTRS));
+  hr_value_t products = hr_emit_mul(g, hr_emit_conj(g, cumprod(g, matrix, false)), hr_emit_conj(g, cumprod(g, matrix, true)));
+  hr_value_t placed = hr_emit2(g, "Transpose", hr_emit_reshape(g, products, hr_emit_shape(g, front)), back);
+  hr_grad_give(g, 0, hr_emit_mul(g, hr_emit_reshape_like(g, placed, X), spread(g, hr_grad_upstream(g, 0))));
 }
 
 /* 3. definitions */

@@ -2,7 +2,7 @@
 /* Both kinds of variable: VariableV2 gives a reference, VarHandleOp a handle; the object behind them is rt/variable.h's. The object is made
  * with the session's state and has no value until it is assigned.
  *
- * Differs from TensorFlow: VarHandleOps without shared_name are named after their node instead of all sharing one variable called "". */
+ * VariableV2 without shared_name is named after its node; VarHandleOps without one all share the variable called "", as in TensorFlow. */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/state/variable.h"
@@ -47,10 +47,10 @@ static hr_status_t make_variable(void* arg, hr_resource_t** out) {
   return NULL;
 }
 
-/* The session's object for this node: by shared_name, else by the node's name. */
-static hr_status_t find_variable(hr_prepare_ctx_t* p, hr_variable_t** out) {
+/* The session's object for this node: by shared_name, else (references) by the node's name. */
+static hr_status_t find_variable(hr_prepare_ctx_t* p, bool named_by_node, hr_variable_t** out) {
   const hr_str_t shared = hr_attrs_str(p->attrs, "shared_name"), container = hr_attrs_str(p->attrs, "container");
-  make_t m = {hr_attrs_type(p->attrs, "dtype"), shared.size ? shared : hr_str(p->node_name)};
+  make_t m = {hr_attrs_type(p->attrs, "dtype"), shared.size == 0 && named_by_node ? hr_str(p->node_name) : shared};
   hr_resource_t* r;
   HR_TRY(hr_resources_find_or_create(p->resources, container, m.name, &hr_variable_type, make_variable, &m, &r));
   *out = (hr_variable_t*)r;
@@ -61,7 +61,7 @@ static hr_status_t find_variable(hr_prepare_ctx_t* p, hr_variable_t** out) {
   return HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' is of type %s, not %s", HR_STR_ARG(m.name), hr_dtype_name((int)held), hr_dtype_name((int)m.dtype));
 }
 
-static hr_status_t variable_state(hr_prepare_ctx_t* p, void* state) { return find_variable(p, state); }
+static hr_status_t variable_state(hr_prepare_ctx_t* p, void* state) { return find_variable(p, true, state); }
 static void variable_drop(void* state) { hr_resource_release(*(hr_resource_t**)state); }
 static hr_status_t variable(hr_kernel_ctx_t* k) {
   hr_output_ref(k, 0, *(hr_variable_t**)hr_state(k));
@@ -72,7 +72,7 @@ static void release_object(void* object) { hr_resource_release(object); }
 static hr_status_t handle_state(hr_prepare_ctx_t* p, void* state) { /* state: the handle as a scalar tensor */
   const hr_str_t container = hr_attrs_str(p->attrs, "container");
   hr_variable_t* v;
-  HR_TRY(find_variable(p, &v));
+  HR_TRY(find_variable(p, false, &v));
   hr_handle_t* h = hr_handle_create(HR_STR("/job:localhost/replica:0/task:0/device:CPU:0"), container.size ? container : HR_STR("localhost"), v->name, HR_STR("tensorflow::Var"));
   if (!h) {
     hr_resource_release(&v->base);
