@@ -39,8 +39,8 @@ typedef struct HR_GradientRequest {
 } HR_GradientRequest;
 #define HR_GRADIENT_REQUEST_STRUCT_SIZE TF_OFFSET_OF_END(HR_GradientRequest, override_arg)
 
-/* Fills out[0 .. x_count). INVALID_ARGUMENT for endpoints of another graph; NOT_FOUND names an operation on the way that has no gradient. On
- * failure operations added so far stay in the graph, unused. */
+/* Fills out[0 .. x_count). INVALID_ARGUMENT for endpoints of another graph; a failure names an operation on the way that has no
+ * gradient. On failure operations added so far stay in the graph, unused. */
 TF_CAPI_EXPORT void HR_AddGradients(TF_Graph* graph, const HR_GradientRequest* request, HR_Gradient* out, TF_Status* status);
 
 #ifdef __cplusplus

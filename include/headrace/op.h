@@ -25,7 +25,7 @@ typedef void (*HR_GradFunction)(HR_GradContext* ctx);
 /* For an op registered at run time. NOT_FOUND for an unknown op, ALREADY_EXISTS when it has one. function NULL: "not differentiable". */
 TF_CAPI_EXPORT void HR_RegisterGradient(const char* op_name, HR_GradFunction function, TF_Status* status);
 
-/* --- the operation being differentiated ------------------------------------------------------------------------------------------------ */
+/* --- the operation being differentiated ---------------------------------------------------------------------------------------------- */
 TF_CAPI_EXPORT int HR_GradNumInputs(const HR_GradContext* ctx);
 TF_CAPI_EXPORT int HR_GradNumOutputs(const HR_GradContext* ctx);
 TF_CAPI_EXPORT TF_Output HR_GradInput(HR_GradContext* ctx, int i);     /* the value that input i has */
@@ -50,12 +50,12 @@ TF_CAPI_EXPORT TF_StringView HR_GradAttrString(const HR_GradContext* ctx, const 
 /* How many ints; *out (may be NULL) points to them, for the call. */
 TF_CAPI_EXPORT int HR_GradAttrInts(const HR_GradContext* ctx, const char* name, const int64_t** out);
 
-/* --- what is known of a value ------------------------------------------------------------------------------------------------------------ */
+/* --- what is known of a value -------------------------------------------------------------------------------------------------------- */
 TF_CAPI_EXPORT TF_DataType HR_GradDataType(HR_GradContext* ctx, TF_Output value);
 TF_CAPI_EXPORT int HR_GradNumDims(HR_GradContext* ctx, TF_Output value);            /* -1: unknown */
 TF_CAPI_EXPORT int64_t HR_GradDim(HR_GradContext* ctx, TF_Output value, int axis);  /* -1: unknown */
 
-/* --- emitting ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- emitting ------------------------------------------------------------------------------------------------------------------------ */
 /* One attr for HR_Emit: type attrs that follow from the inputs may be left out. */
 typedef struct HR_Attr {
   const char* name;

@@ -8,14 +8,14 @@
 extern "C" {
 #endif
 
-/* --- sharing state ------------------------------------------------------------------------------------------------------------------------ */
+/* --- sharing state ------------------------------------------------------------------------------------------------------------------- */
 /* Sessions made with these options see the containers (variables, queues...) of `session`, which may be deleted before them: a training
  * and an evaluation graph over one set of variables, matched by name. NULL: containers of their own again. */
 TF_CAPI_EXPORT void HR_ShareContainers(TF_SessionOptions* options, TF_Session* session);
 /* Forgets the variables, queues... of a container ("" or NULL: the default one) of this session. */
 TF_CAPI_EXPORT void HR_ClearContainer(TF_Session* session, const char* container);
 
-/* --- cancelling one step -------------------------------------------------------------------------------------------------------------------- */
+/* --- cancelling one step ------------------------------------------------------------------------------------------------------------- */
 typedef struct HR_Cancellation HR_Cancellation;
 TF_CAPI_EXPORT HR_Cancellation* HR_NewCancellation(void);              /* NULL: out of memory */
 TF_CAPI_EXPORT void HR_DeleteCancellation(HR_Cancellation* c);         /* accepts NULL; no step may be using it */
@@ -27,7 +27,7 @@ TF_CAPI_EXPORT void HR_SessionRun(TF_Session* session, const TF_Buffer* run_opti
                                   int noutputs, const TF_Operation* const* target_opers, int ntargets, TF_Buffer* run_metadata,
                                   TF_Status* status);
 
-/* --- callables: a step prepared once, run often ------------------------------------------------------------------------------------------------ */
+/* --- callables: a step prepared once, run often -------------------------------------------------------------------------------------- */
 typedef struct HR_Callable HR_Callable; /* any number of threads may run one; delete it before its session */
 /* What will be fed, fetched and run. NULL on failure. */
 TF_CAPI_EXPORT HR_Callable* HR_NewCallable(TF_Session* session, const TF_Output* inputs, int ninputs, const TF_Output* outputs,

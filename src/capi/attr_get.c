@@ -24,7 +24,8 @@ void TF_OperationGetAttrString(TF_Operation* oper, const char* attr_name, void* 
 
 void TF_OperationGetAttrStringList(TF_Operation* oper, const char* attr_name, void** values, size_t* lengths, int max_values, void* storage,
                                    size_t storage_size, TF_Status* status) {
-  hr_capi_report(status, oper ? hr_capi_attr_strings(&hr_capi_node(oper)->attrs, attr_name, values, lengths, max_values, storage, storage_size)
+  hr_capi_report(status, oper ? hr_capi_attr_strings(&hr_capi_node(oper)->attrs, attr_name, values, lengths, max_values, storage,
+                 storage_size)
                               : hr_capi_null("the operation"));
 }
 
@@ -76,7 +77,8 @@ static hr_status_t attr_copy_shapes(const hr_attr_t* a, const char* name, int64_
   return NULL;
 }
 
-void TF_OperationGetAttrShapeList(TF_Operation* oper, const char* attr_name, int64_t** dims, int* num_dims, int num_shapes, int64_t* storage,
+void TF_OperationGetAttrShapeList(TF_Operation* oper, const char* attr_name, int64_t** dims, int* num_dims, int num_shapes,
+                                  int64_t* storage,
                                   int storage_size, TF_Status* status) {
   const hr_attr_t* a;
   hr_status_t outcome = attr_get(oper, attr_name, HR_ATTR_SHAPE, true, &a);
@@ -100,7 +102,8 @@ void TF_OperationGetAttrTensorShapeProto(TF_Operation* oper, const char* attr_na
   hr_capi_report(status, outcome);
 }
 
-void TF_OperationGetAttrTensorShapeProtoList(TF_Operation* oper, const char* attr_name, TF_Buffer** values, int max_values, TF_Status* status) {
+void TF_OperationGetAttrTensorShapeProtoList(TF_Operation* oper, const char* attr_name, TF_Buffer** values, int max_values,
+                                             TF_Status* status) {
   const hr_attr_t* a;
   hr_status_t outcome = attr_get(oper, attr_name, HR_ATTR_SHAPE, true, &a);
   int count = outcome ? 0 : a->count < max_values ? a->count : max_values;
@@ -124,7 +127,8 @@ void TF_OperationGetAttrTensor(TF_Operation* oper, const char* attr_name, TF_Ten
 }
 
 void TF_OperationGetAttrTensorList(TF_Operation* oper, const char* attr_name, TF_Tensor** values, int max_values, TF_Status* status) {
-  hr_capi_report(status, oper ? hr_capi_attr_tensors(&hr_capi_node(oper)->attrs, attr_name, values, max_values) : hr_capi_null("the operation"));
+  hr_capi_report(status, oper ? hr_capi_attr_tensors(&hr_capi_node(oper)->attrs, attr_name, values,
+                 max_values) : hr_capi_null("the operation"));
 }
 
 static hr_status_t attr_encode(TF_Operation* oper, const char* name, TF_Buffer* out) {
@@ -144,7 +148,7 @@ void TF_OperationGetAttrValueProto(TF_Operation* oper, const char* attr_name, TF
   hr_capi_report(status, attr_encode(oper, attr_name, output_attr_value));
 }
 
-/* --- names: the op's own attrs first, then the others ---------------------------------------------------------------------------------- */
+/* --- names: the op's own attrs first, then the others -------------------------------------------------------------------------------- */
 static hr_str_t attr_name_at(TF_Operation* oper, int i) {
   const hr_node_attrs_t* attrs = &hr_capi_node(oper)->attrs;
   int own = attrs->def->attr_count;

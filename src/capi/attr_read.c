@@ -54,7 +54,8 @@ hr_status_t hr_capi_attr_metadata(const hr_node_attrs_t* attrs, const char* name
   return NULL;
 }
 
-hr_status_t hr_capi_attr_strings(const hr_node_attrs_t* attrs, const char* name, void** values, size_t* lengths, int max_values, void* storage,
+hr_status_t hr_capi_attr_strings(const hr_node_attrs_t* attrs, const char* name, void** values, size_t* lengths, int max_values,
+                                 void* storage,
                                  size_t storage_size) {
   const hr_attr_t* a;
   char* at = storage;

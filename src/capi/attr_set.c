@@ -32,7 +32,8 @@ void TF_SetAttrString(TF_OperationDescription* desc, const char* attr_name, cons
   if (desc && attr_copy_text(desc, value, length, &text)) attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_STRING, false, 0, {.s = text}});
 }
 
-void TF_SetAttrStringList(TF_OperationDescription* desc, const char* attr_name, const void* const* values, const size_t* lengths, int num_values) {
+void TF_SetAttrStringList(TF_OperationDescription* desc, const char* attr_name, const void* const* values, const size_t* lengths,
+                          int num_values) {
   hr_str_t* texts;
   if (!attr_copy_list(desc, attr_name, values, 0, sizeof *texts, (void**)&texts)) return;
   hr_status_t status = hr_capi_check_count(num_values, values, "strings");
@@ -93,7 +94,8 @@ void TF_SetAttrFuncName(TF_OperationDescription* desc, const char* attr_name, co
   if (!desc) return;
   hr_func_attr_t* func = hr_arena_array(&desc->arena, 1, sizeof *func);
   if (!func) hr_description_fail(desc, hr_status_out_of_memory());
-  else if (attr_copy_text(desc, value, length, &func->name)) attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_FUNC, false, 0, {.func = func}});
+  else if (attr_copy_text(desc, value, length, &func->name)) attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_FUNC, false, 0,
+           {.func = func}});
 }
 
 /* --- shapes ---------------------------------------------------------------------------------------------------------------------- */
@@ -110,7 +112,8 @@ void TF_SetAttrShape(TF_OperationDescription* desc, const char* attr_name, const
   else attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_SHAPE, false, 0, {.shape = shape}});
 }
 
-void TF_SetAttrShapeList(TF_OperationDescription* desc, const char* attr_name, const int64_t* const* dims, const int* num_dims, int num_shapes) {
+void TF_SetAttrShapeList(TF_OperationDescription* desc, const char* attr_name, const int64_t* const* dims, const int* num_dims,
+                         int num_shapes) {
   const hr_pshape_t** shapes = NULL;
   if (!desc) return;
   hr_status_t status = hr_capi_check_count(num_shapes, dims, "shapes");
@@ -121,7 +124,8 @@ void TF_SetAttrShapeList(TF_OperationDescription* desc, const char* attr_name, c
   else attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_SHAPE, true, num_shapes, {.shapes = shapes}});
 }
 
-void TF_SetAttrTensorShapeProto(TF_OperationDescription* desc, const char* attr_name, const void* proto, size_t proto_len, TF_Status* status) {
+void TF_SetAttrTensorShapeProto(TF_OperationDescription* desc, const char* attr_name, const void* proto, size_t proto_len,
+                                TF_Status* status) {
   const hr_pshape_t* shape = NULL;
   if (!desc) {
     hr_capi_report(status, hr_capi_null("the description"));
@@ -144,7 +148,8 @@ static hr_status_t attr_decode_shapes(TF_OperationDescription* d, const void* co
   return NULL;
 }
 
-void TF_SetAttrTensorShapeProtoList(TF_OperationDescription* desc, const char* attr_name, const void* const* protos, const size_t* proto_lens,
+void TF_SetAttrTensorShapeProtoList(TF_OperationDescription* desc, const char* attr_name, const void* const* protos,
+                                    const size_t* proto_lens,
                                     int num_shapes, TF_Status* status) {
   const hr_pshape_t** shapes = NULL;
   hr_status_t outcome = desc ? attr_decode_shapes(desc, protos, proto_lens, num_shapes, &shapes) : hr_capi_null("the description");
@@ -179,7 +184,8 @@ static hr_status_t attr_keep_tensors(TF_OperationDescription* d, TF_Tensor* cons
   return NULL;
 }
 
-void TF_SetAttrTensorList(TF_OperationDescription* desc, const char* attr_name, TF_Tensor* const* values, int num_values, TF_Status* status) {
+void TF_SetAttrTensorList(TF_OperationDescription* desc, const char* attr_name, TF_Tensor* const* values, int num_values,
+                          TF_Status* status) {
   const hr_tensor_t** kept = NULL;
   hr_status_t outcome = attr_keep_tensors(desc, values, num_values, &kept);
   if (!outcome) attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_TENSOR, true, num_values, {.tensors = kept}});

@@ -48,7 +48,7 @@ void TF_ExtendGraph(TF_DeprecatedSession* session, const void* proto, size_t pro
   hr_capi_report(status, outcome);
 }
 
-/* --- names to endpoints ------------------------------------------------------------------------------------------------------------------ */
+/* --- names to endpoints -------------------------------------------------------------------------------------------------------------- */
 typedef struct {
   TF_Output* inputs;
   TF_Output* outputs;
@@ -71,7 +71,8 @@ static hr_status_t names_find(hr_graph_t* g, const char* text, bool is_operation
   return is_operation ? NULL : hr_capi_check_value(g, hr_capi_value(*out));
 }
 
-static hr_status_t names_resolve(hr_graph_t* g, const char** inputs, int input_count, const char** outputs, int output_count, const char** targets,
+static hr_status_t names_resolve(hr_graph_t* g, const char** inputs, int input_count, const char** outputs, int output_count,
+                                 const char** targets,
                                  int target_count, names_t* out) {
   TF_Output target;
   HR_TRY(hr_capi_check_count(input_count, inputs, "inputs"));
@@ -101,11 +102,13 @@ static void names_take_inputs(TF_Tensor** inputs, int count) {
 }
 
 void TF_Run(TF_DeprecatedSession* session, const TF_Buffer* run_options, const char** input_names, TF_Tensor** inputs, int ninputs,
-            const char** output_names, TF_Tensor** outputs, int noutputs, const char** target_oper_names, int ntargets, TF_Buffer* run_metadata,
+            const char** output_names, TF_Tensor** outputs, int noutputs, const char** target_oper_names, int ntargets,
+            TF_Buffer* run_metadata,
             TF_Status* status) {
   names_t n = {0};
   for (int i = 0; outputs && i < noutputs; ++i) outputs[i] = NULL;
-  hr_status_t outcome = session ? names_resolve(session->graph, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets, &n)
+  hr_status_t outcome = session ? names_resolve(session->graph, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets,
+                                                &n)
                                 : hr_capi_null("the session");
   if (!outcome) {
     hr_capi_run_t r = {n.inputs, inputs, ninputs, n.outputs, outputs, noutputs, (const TF_Operation* const*)n.targets, ntargets};
@@ -120,7 +123,8 @@ void TF_PRunSetup(TF_DeprecatedSession* session, const char** input_names, int n
                   const char** target_oper_names, int ntargets, const char** handle, TF_Status* status) {
   names_t n = {0};
   if (handle) *handle = NULL;
-  hr_status_t outcome = session ? names_resolve(session->graph, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets, &n)
+  hr_status_t outcome = session ? names_resolve(session->graph, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets,
+                                                &n)
                                 : hr_capi_null("the session");
   if (!outcome) {
     hr_capi_run_t r = {n.inputs, NULL, ninputs, n.outputs, NULL, noutputs, (const TF_Operation* const*)n.targets, ntargets};
@@ -131,10 +135,12 @@ void TF_PRunSetup(TF_DeprecatedSession* session, const char** input_names, int n
 }
 
 void TF_PRun(TF_DeprecatedSession* session, const char* handle, const char** input_names, TF_Tensor** inputs, int ninputs,
-             const char** output_names, TF_Tensor** outputs, int noutputs, const char** target_oper_names, int ntargets, TF_Status* status) {
+             const char** output_names, TF_Tensor** outputs, int noutputs, const char** target_oper_names, int ntargets,
+             TF_Status* status) {
   names_t n = {0};
   for (int i = 0; outputs && i < noutputs; ++i) outputs[i] = NULL;
-  hr_status_t outcome = session ? names_resolve(session->graph, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets, &n)
+  hr_status_t outcome = session ? names_resolve(session->graph, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets,
+                                                &n)
                                 : hr_capi_null("the session");
   if (!outcome) {
     hr_capi_run_t r = {n.inputs, inputs, ninputs, n.outputs, outputs, noutputs, (const TF_Operation* const*)n.targets, ntargets};

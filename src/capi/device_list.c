@@ -29,14 +29,16 @@ int TF_DeviceListCount(const TF_DeviceList* list) { return list ? list->count : 
 
 static bool device_is_there(const TF_DeviceList* list, int index, TF_Status* status) {
   bool there = list && index >= 0 && index < list->count;
-  hr_capi_report(status, there ? NULL : HR_ERROR(INVALID_ARGUMENT, "there is no device %d in a list of %d", index, TF_DeviceListCount(list)));
+  hr_capi_report(status, there ? NULL : HR_ERROR(INVALID_ARGUMENT, "there is no device %d in a list of %d", index,
+                 TF_DeviceListCount(list)));
   return there;
 }
 
 const char* TF_DeviceListName(const TF_DeviceList* list, int index, TF_Status* status) {
   return device_is_there(list, index, status) ? "/job:localhost/replica:0/task:0/device:CPU:0" : NULL;
 }
-const char* TF_DeviceListType(const TF_DeviceList* list, int index, TF_Status* status) { return device_is_there(list, index, status) ? "CPU" : NULL; }
+const char* TF_DeviceListType(const TF_DeviceList* list, int index, TF_Status* status) { return device_is_there(list, index,
+                              status) ? "CPU" : NULL; }
 int64_t TF_DeviceListMemoryBytes(const TF_DeviceList* list, int index, TF_Status* status) {
   return device_is_there(list, index, status) ? list->memory_bytes : -1;
 }

@@ -7,7 +7,8 @@
 #include "op/attr_value.h"
 
 enum { FUNCTION_SIGNATURE = 1, FUNCTION_NODE = 3, FUNCTION_RET = 4, FUNCTION_CONTROL_RET = 6, ENTRY_KEY = 1, ENTRY_VALUE = 2 };
-enum { OPDEF_NAME = 1, OPDEF_INPUT = 2, OPDEF_OUTPUT = 3, OPDEF_DESCRIPTION = 6, OPDEF_STATEFUL = 17, OPDEF_CONTROL_OUTPUT = 20, ARG_NAME = 1, ARG_TYPE = 3 };
+enum { OPDEF_NAME = 1, OPDEF_INPUT = 2, OPDEF_OUTPUT = 3, OPDEF_DESCRIPTION = 6, OPDEF_STATEFUL = 17, OPDEF_CONTROL_OUTPUT = 20 };
+enum { ARG_NAME = 1, ARG_TYPE = 3 };
 enum { NODE_NAME = 1, NODE_OP = 2, NODE_INPUT = 3, NODE_DEVICE = 4, NODE_ATTR = 5 };
 enum { BODY_GUESS = 200 };
 
@@ -35,7 +36,7 @@ typedef struct {
   hr_map_t taken;         /* names of body nodes and arguments */
 } body_t;
 
-/* --- names ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- names --------------------------------------------------------------------------------------------------------------------------- */
 /* "Layer/W:0" to "layer_w"; letters first; "unknown" when nothing is left. */
 static hr_status_t body_normalise(body_t* b, hr_str_t name, hr_str_t* out) {
   char* text = hr_arena_alloc(&b->arena, name.size + 1);
@@ -77,7 +78,7 @@ static int body_find_argument(const body_t* b, hr_value_t v) {
   return -1;
 }
 
-/* --- what belongs to it ----------------------------------------------------------------------------------------------------------------------- */
+/* --- what belongs to it -------------------------------------------------------------------------------------------------------------- */
 static hr_status_t body_check_endpoint(const body_t* b, TF_Output o, const char* what, int i) {
   hr_status_t status = hr_capi_check_value(b->g, hr_capi_value(o));
   if (!status && hr_dtype_is_ref(hr_value_type(hr_capi_value(o))))
@@ -95,7 +96,8 @@ static hr_status_t body_check(const body_t* b) {
   for (int i = 0; i < r->input_count; ++i) {
     HR_TRY(body_check_endpoint(b, r->inputs[i], "input", i));
     if (body_find_argument(b, hr_capi_value(r->inputs[i])) < i)
-      return HR_ERROR(INVALID_ARGUMENT, "input %d: '%s:%d' is an input already", i, hr_capi_node(r->inputs[i].oper)->name.data, r->inputs[i].index);
+      return HR_ERROR(INVALID_ARGUMENT, "input %d: '%s:%d' is an input already", i, hr_capi_node(r->inputs[i].oper)->name.data,
+                      r->inputs[i].index);
   }
   for (int i = 0; i < r->output_count; ++i) HR_TRY(body_check_endpoint(b, r->outputs[i], "output", i));
   return NULL;
@@ -106,7 +108,8 @@ static hr_status_t body_choose_all(body_t* b) {
   for (int i = 0; i < b->r->input_count; ++i) {
     const hr_node_t* node = hr_capi_node(b->r->inputs[i].oper);
     if (node->output_count != 1)
-      return HR_ERROR(INVALID_ARGUMENT, "operation '%s' feeds an input and has %d outputs: name the operations of the body", node->name.data,
+      return HR_ERROR(INVALID_ARGUMENT, "operation '%s' feeds an input and has %d outputs: name the operations of the body",
+                      node->name.data,
                       node->output_count);
     b->in_body[node->id] = false;
   }
@@ -152,7 +155,7 @@ static hr_status_t body_name_all(body_t* b) {
   return status;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- writing ------------------------------------------------------------------------------------------------------------------------- */
 /* "node:argument:index", or an argument's name, into text. */
 static hr_status_t body_write_endpoint(const body_t* b, hr_value_t v, const hr_node_t* reader, hr_strbuf_t* text) {
   int argument = body_find_argument(b, v), first = 0, length = 0;
@@ -163,7 +166,8 @@ static hr_status_t body_write_endpoint(const body_t* b, hr_value_t v, const hr_n
   }
   if (!v.node) return HR_ERROR(INVALID_ARGUMENT, "operation '%s' has an input that is not connected", reader ? reader->name.data : "");
   if (!b->in_body[v.node->id])
-    return HR_ERROR(INVALID_ARGUMENT, "'%s:%d', read by '%s', is neither in the function's body nor an input", v.node->name.data, (int)v.index,
+    return HR_ERROR(INVALID_ARGUMENT, "'%s:%d', read by '%s', is neither in the function's body nor an input", v.node->name.data,
+                    (int)v.index,
                     reader ? reader->name.data : "an output");
   const hr_op_def_t* def = v.node->attrs.def;
   for (int i = 0; i < def->output_count; ++i, first += length) {
@@ -182,7 +186,8 @@ static hr_status_t body_write_inputs(const body_t* b, const hr_node_t* n, hr_str
   }
   for (int i = 0; i < n->control_count; ++i) {
     if (!b->in_body[n->controls[i]->id])
-      return HR_ERROR(INVALID_ARGUMENT, "operation '%s' waits for '%s', which is not in the function's body", n->name.data, n->controls[i]->name.data);
+      return HR_ERROR(INVALID_ARGUMENT, "operation '%s' waits for '%s', which is not in the function's body", n->name.data,
+                      n->controls[i]->name.data);
     text->size = 0;
     hr_strbuf_format(text, "^%s", n->controls[i]->name.data);
     hr_writer_str(w, NODE_INPUT, hr_strbuf_view(text));
@@ -249,7 +254,8 @@ static hr_status_t body_write_rest(const body_t* b, hr_writer_t* w) {
       body_write_entry(FUNCTION_RET, b->output_names[i], hr_strbuf_view(&text), w);
   for (int i = 0; i < b->r->control_count && !status; ++i) {
     const hr_node_t* node = hr_capi_node(b->r->controls[i]);
-    if (!node || node->graph != b->g || !b->in_body[node->id]) status = HR_ERROR(INVALID_ARGUMENT, "control output %d is not in the function's body", i);
+    if (!node || node->graph != b->g || !b->in_body[node->id]) status = HR_ERROR(INVALID_ARGUMENT,
+        "control output %d is not in the function's body", i);
     else body_write_entry(FUNCTION_CONTROL_RET, body_control_name(b, i), node->name, w);
   }
   if (!status && text.failed) status = hr_status_out_of_memory();
@@ -297,7 +303,8 @@ static hr_status_t body_make(hr_graph_t* g, const body_request_t* r, TF_Function
 
 TF_Function* TF_GraphToFunctionWithControlOutputs(const TF_Graph* fn_body, const char* fn_name, unsigned char append_hash_to_fn_name,
                                                   int num_opers, const TF_Operation* const* opers, int ninputs, const TF_Output* inputs,
-                                                  int noutputs, const TF_Output* outputs, const char* const* output_names, int ncontrol_outputs,
+                                                  int noutputs, const TF_Output* outputs, const char* const* output_names,
+                                                  int ncontrol_outputs,
                                                   const TF_Operation* const* control_outputs, const char* const* control_output_names,
                                                   const TF_FunctionOptions* opts, const char* description, TF_Status* status) {
   TF_Function* f = NULL;
@@ -322,8 +329,11 @@ TF_Function* TF_GraphToFunctionWithControlOutputs(const TF_Graph* fn_body, const
 }
 
 TF_Function* TF_GraphToFunction(const TF_Graph* fn_body, const char* fn_name, unsigned char append_hash_to_fn_name, int num_opers,
-                                const TF_Operation* const* opers, int ninputs, const TF_Output* inputs, int noutputs, const TF_Output* outputs,
-                                const char* const* output_names, const TF_FunctionOptions* opts, const char* description, TF_Status* status) {
-  return TF_GraphToFunctionWithControlOutputs(fn_body, fn_name, append_hash_to_fn_name, num_opers, opers, ninputs, inputs, noutputs, outputs,
+                                const TF_Operation* const* opers, int ninputs, const TF_Output* inputs, int noutputs,
+                                const TF_Output* outputs,
+                                const char* const* output_names, const TF_FunctionOptions* opts, const char* description,
+                                TF_Status* status) {
+  return TF_GraphToFunctionWithControlOutputs(fn_body, fn_name, append_hash_to_fn_name, num_opers, opers, ninputs, inputs, noutputs,
+                                              outputs,
                                               output_names, 0, NULL, NULL, opts, description, status);
 }

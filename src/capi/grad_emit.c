@@ -6,12 +6,12 @@
 
 enum { EMIT_ATTRS = 32 };
 
-/* --- registering ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- registering --------------------------------------------------------------------------------------------------------------------- */
 void HR_RegisterGradient(const char* op_name, HR_GradFunction function, TF_Status* status) {
   hr_capi_report(status, op_name ? hr_registry_set_grad(op_name, function ? function : hr_grad_none) : hr_capi_null("the op's name"));
 }
 
-/* --- the operation ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- the operation ------------------------------------------------------------------------------------------------------------------- */
 static bool grad_is_index(HR_GradContext* ctx, int i, int count, const char* what) {
   if (i >= 0 && i < count) return true;
   hr_grad_fail(ctx, HR_ERROR(INVALID_ARGUMENT, "there is no %s %d of %d", what, i, count));
@@ -26,7 +26,8 @@ TF_Output HR_GradInput(HR_GradContext* ctx, int i) {
 TF_Output HR_GradOutput(HR_GradContext* ctx, int i) {
   return hr_capi_to_output(grad_is_index(ctx, i, hr_grad_output_count(ctx), "output") ? hr_grad_output(ctx, i) : HR_NO_VALUE);
 }
-TF_Bool HR_GradHasUpstream(const HR_GradContext* ctx, int i) { return i >= 0 && i < hr_grad_output_count(ctx) && hr_grad_has_upstream(ctx, i); }
+TF_Bool HR_GradHasUpstream(const HR_GradContext* ctx, int i) { return i >= 0 && i < hr_grad_output_count(ctx) && hr_grad_has_upstream(ctx,
+                           i); }
 TF_Output HR_GradUpstream(HR_GradContext* ctx, int i) {
   return hr_capi_to_output(grad_is_index(ctx, i, hr_grad_output_count(ctx), "output") ? hr_grad_upstream(ctx, i) : HR_NO_VALUE);
 }
@@ -57,7 +58,7 @@ void HR_GradFail(HR_GradContext* ctx, TF_Code code, const char* message) {
   hr_grad_fail(ctx, s.status);
 }
 
-/* --- attrs and knowledge ---------------------------------------------------------------------------------------------------------------------- */
+/* --- attrs and knowledge ------------------------------------------------------------------------------------------------------------- */
 static const hr_attr_t* grad_find(const HR_GradContext* ctx, const char* name, hr_attr_kind_t kind, bool is_list) {
   const hr_attr_t* a = NULL;
   hr_status_t status = hr_capi_find_attr(hr_grad_attrs(ctx), name, kind, is_list, &a);
@@ -100,7 +101,7 @@ int64_t HR_GradDim(HR_GradContext* ctx, TF_Output value, int axis) {
   return s && axis >= 0 && axis < s->rank ? s->dims[axis] : -1;
 }
 
-/* --- emitting ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- emitting ------------------------------------------------------------------------------------------------------------------------ */
 static hr_status_t emit_convert(hr_arena_t* arena, const HR_Attr* a, hr_named_attr_t* out) {
   if (!a->name) return hr_capi_null("an attr's name");
   switch (a->kind) {
@@ -172,7 +173,8 @@ TF_Output HR_EmitConstInts(HR_GradContext* ctx, const int64_t* values, int count
 TF_Output HR_EmitConstLike(HR_GradContext* ctx, TF_Output like, double value) {
   return hr_capi_to_output(hr_emit_const_like(ctx, hr_capi_value(like), value));
 }
-TF_Output HR_EmitScale(HR_GradContext* ctx, TF_Output a, double factor) { return hr_capi_to_output(hr_emit_scale(ctx, hr_capi_value(a), factor)); }
+TF_Output HR_EmitScale(HR_GradContext* ctx, TF_Output a, double factor) { return hr_capi_to_output(hr_emit_scale(ctx, hr_capi_value(a),
+                       factor)); }
 TF_Output HR_EmitZerosLike(HR_GradContext* ctx, TF_Output a) { return hr_capi_to_output(hr_emit_zeros_like(ctx, hr_capi_value(a))); }
 TF_Output HR_EmitShape(HR_GradContext* ctx, TF_Output a) { return hr_capi_to_output(hr_emit_shape(ctx, hr_capi_value(a))); }
 TF_Output HR_EmitCast(HR_GradContext* ctx, TF_Output a, TF_DataType to) {

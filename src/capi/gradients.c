@@ -72,7 +72,8 @@ void HR_AddGradients(TF_Graph* graph, const HR_GradientRequest* request, HR_Grad
   hr_status_t outcome = NULL;
   if (!request) outcome = hr_capi_null("the request");
   else if (request->struct_size < offsetof(HR_GradientRequest, upstream) || request->struct_size > sizeof whole + 4096)
-    outcome = HR_ERROR(INVALID_ARGUMENT, "the request's struct_size is %zu, it should be %zu", request->struct_size, (size_t)HR_GRADIENT_REQUEST_STRUCT_SIZE);
+    outcome = HR_ERROR(INVALID_ARGUMENT, "the request's struct_size is %zu, it should be %zu", request->struct_size,
+                       (size_t)HR_GRADIENT_REQUEST_STRUCT_SIZE);
   if (!outcome) {
     memcpy(&whole, request, request->struct_size < sizeof whole ? request->struct_size : sizeof whole);
     outcome = gradient_build(hr_capi_graph(graph), &whole, out);
@@ -80,7 +81,8 @@ void HR_AddGradients(TF_Graph* graph, const HR_GradientRequest* request, HR_Grad
   hr_capi_report(status, outcome);
 }
 
-void TF_AddGradientsWithPrefix(TF_Graph* g, const char* prefix, TF_Output* y, int ny, TF_Output* x, int nx, TF_Output* dx, TF_Status* status,
+void TF_AddGradientsWithPrefix(TF_Graph* g, const char* prefix, TF_Output* y, int ny, TF_Output* x, int nx, TF_Output* dx,
+                               TF_Status* status,
                                TF_Output* dy) {
   HR_GradientRequest request = {.prefix = prefix, .ys = y, .y_count = ny, .xs = x, .x_count = nx, .upstream = dx};
   hr_status_t outcome = hr_capi_check_count(nx, dy, "results");

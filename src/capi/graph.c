@@ -73,7 +73,8 @@ void TF_GraphGetTensorShape(TF_Graph* graph, TF_Output output, int64_t* dims, in
   const hr_pshape_t* shape = NULL;
   hr_status_t outcome = graph_get_shape(hr_capi_graph(graph), hr_capi_value(output), &shape);
   if (!outcome && shape->rank >= 0) {
-    if (shape->rank != num_dims) outcome = HR_ERROR(INVALID_ARGUMENT, "the output has %d dims, room was made for %d", shape->rank, num_dims);
+    if (shape->rank != num_dims) outcome = HR_ERROR(INVALID_ARGUMENT, "the output has %d dims, room was made for %d", shape->rank,
+        num_dims);
     for (int i = 0; !outcome && i < num_dims; ++i) dims[i] = shape->dims[i];
   }
   hr_capi_report(status, outcome);

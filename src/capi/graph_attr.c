@@ -9,7 +9,8 @@ static hr_status_t attr_check_change(const hr_graph_t* g, const hr_node_t* node,
   if (!g || !node || !name) return hr_capi_null(!g ? "the graph" : !node ? "the operation" : "the attr's name");
   if (node->graph != g) return HR_ERROR(INVALID_ARGUMENT, "operation '%s' belongs to another graph", node->name.data);
   if (name[0] != '_')
-    return HR_ERROR(UNIMPLEMENTED, "attr '%s' of operation '%s' cannot be changed: only those whose names begin with '_' can", name, node->name.data);
+    return HR_ERROR(UNIMPLEMENTED, "attr '%s' of operation '%s' cannot be changed: only those whose names begin with '_' can", name,
+                    node->name.data);
   return NULL;
 }
 
@@ -55,7 +56,8 @@ void TF_SetAttr(TF_Graph* graph, TF_Operation* op, const char* attr_name, TF_Buf
   else hr_capi_report(status, hr_capi_null("the attr's value"));
 }
 
-void TF_ClearAttr(TF_Graph* graph, TF_Operation* op, const char* attr_name, TF_Status* status) { attr_change(graph, op, attr_name, NULL, status); }
+void TF_ClearAttr(TF_Graph* graph, TF_Operation* op, const char* attr_name, TF_Status* status) { attr_change(graph, op, attr_name, NULL,
+                  status); }
 
 void TF_RemoveAllControlInputs(TF_Graph* graph, TF_Operation* op) {
   hr_graph_t* g = hr_capi_graph(graph);
@@ -67,7 +69,7 @@ void TF_RemoveAllControlInputs(TF_Graph* graph, TF_Operation* op) {
   hr_mutex_unlock(&g->mu);
 }
 
-/* --- behind handles: CppShapeInferenceResult.HandleData ------------------------------------------------------------------------------------ */
+/* --- behind handles: CppShapeInferenceResult.HandleData ------------------------------------------------------------------------------ */
 enum { HANDLE_IS_SET = 1, HANDLE_ENTRY = 2, ENTRY_SHAPE = 1, ENTRY_DTYPE = 2 };
 
 static void handle_write(const hr_handle_info_t* info, hr_writer_t* w) {

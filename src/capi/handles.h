@@ -68,7 +68,8 @@ HR_MUST_USE hr_status_t hr_capi_share_tensor(const hr_tensor_t* value, TF_Tensor
 HR_MUST_USE hr_status_t hr_capi_shape(const int64_t* dims, int num_dims, hr_shape_t* out);
 
 /* Reads of attr values for TF_OperationGetAttr* and TF_OpKernelConstruction_GetAttr* alike (attr_read.c). */
-HR_MUST_USE hr_status_t hr_capi_find_attr(const hr_node_attrs_t* attrs, const char* name, hr_attr_kind_t kind, bool is_list, const hr_attr_t** out);
+HR_MUST_USE hr_status_t hr_capi_find_attr(const hr_node_attrs_t* attrs, const char* name, hr_attr_kind_t kind, bool is_list,
+                                          const hr_attr_t** out);
 HR_MUST_USE hr_status_t hr_capi_attr_metadata(const hr_node_attrs_t* attrs, const char* name, TF_AttrMetadata* out);
 HR_MUST_USE hr_status_t hr_capi_attr_strings(const hr_node_attrs_t* attrs, const char* name, void** values, size_t* lengths, int max_values,
                                              void* storage, size_t storage_size);

@@ -49,7 +49,8 @@ static hr_str_t import_keep_text(TF_ImportGraphDefOptions* o, const char* text) 
   return kept;
 }
 
-void TF_ImportGraphDefOptionsSetPrefix(TF_ImportGraphDefOptions* opts, const char* prefix) { opts->prefix = import_keep_text(opts, prefix); }
+void TF_ImportGraphDefOptionsSetPrefix(TF_ImportGraphDefOptions* opts, const char* prefix) { opts->prefix = import_keep_text(opts,
+                                       prefix); }
 void TF_ImportGraphDefOptionsSetDefaultDevice(TF_ImportGraphDefOptions* opts, const char* device) {
   opts->default_device = import_keep_text(opts, device);
 }
@@ -144,7 +145,8 @@ static hr_status_t import_list_unused(TF_ImportGraphDefResults* r, const TF_Impo
   return NULL;
 }
 
-TF_ImportGraphDefResults* TF_GraphImportGraphDefWithResults(TF_Graph* graph, const TF_Buffer* graph_def, const TF_ImportGraphDefOptions* options,
+TF_ImportGraphDefResults* TF_GraphImportGraphDefWithResults(TF_Graph* graph, const TF_Buffer* graph_def,
+                                                            const TF_ImportGraphDefOptions* options,
                                                             TF_Status* status) {
   TF_ImportGraphDefResults* r = hr_alloc_zero(sizeof *r);
   if (!r) {

@@ -82,7 +82,8 @@ int TF_OperationGetControlInputs(TF_Operation* oper, TF_Operation** control_inpu
   if (!oper) return 0;
   hr_node_t* node = hr_capi_node(oper);
   hr_mutex_lock(&node->graph->mu);
-  for (; count < node->control_count && count < max_control_inputs; ++count) control_inputs[count] = hr_capi_to_operation(node->controls[count]);
+  for (; count < node->control_count && count < max_control_inputs; ++count)
+    control_inputs[count] = hr_capi_to_operation(node->controls[count]);
   hr_mutex_unlock(&node->graph->mu);
   return count;
 }

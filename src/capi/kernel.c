@@ -18,7 +18,7 @@ void TF_RunAsyncOpKernelDoneCallback(TF_AsyncOpKernelDoneCallback* done) {
   hr_mutex_unlock(&done->mu);
 }
 
-/* --- making and running ------------------------------------------------------------------------------------------------------------------ */
+/* --- making and running -------------------------------------------------------------------------------------------------------------- */
 static hr_status_t kernel_find_starts(const hr_prepare_ctx_t* p, hr_capi_kernel_t* k) {
   const hr_op_def_t* def = p->attrs->def;
   int at = 0;
@@ -82,7 +82,7 @@ static hr_status_t kernel_compute(hr_kernel_ctx_t* k) {
   return ctx.failure;
 }
 
-/* --- builders ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- builders ------------------------------------------------------------------------------------------------------------------------ */
 static TF_KernelBuilder* builder_make(const char* op_name, const char* device_name) {
   TF_KernelBuilder* b = hr_alloc_zero(sizeof *b);
   if (!b) return NULL;
@@ -155,7 +155,7 @@ void TF_KernelBuilder_Label(TF_KernelBuilder* kernel_builder, const char* label)
   if (!kernel_builder->label) hr_status_merge(&kernel_builder->failure, hr_status_out_of_memory());
 }
 
-/* --- registering ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- registering --------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t builder_check(const TF_KernelBuilder* b, const hr_op_def_t** out_def) {
   if (b->failure) return hr_status_retain(b->failure);
   if (!b->compute && !b->compute_async) return hr_capi_null("the kernel's compute function");
@@ -197,7 +197,8 @@ void TF_RegisterKernelBuilder(const char* kernel_name, TF_KernelBuilder* builder
   hr_capi_report(status, outcome);
 }
 
-void TF_RegisterKernelBuilderWithKernelDef(const char* serialized_kernel_def, const char* name, TF_KernelBuilder* builder, TF_Status* status) {
+void TF_RegisterKernelBuilderWithKernelDef(const char* serialized_kernel_def, const char* name, TF_KernelBuilder* builder,
+                                           TF_Status* status) {
   (void)serialized_kernel_def;
   (void)name;
   TF_DeleteKernelBuilder(builder);

@@ -49,7 +49,8 @@ void TF_OpKernelConstruction_GetAttrSize(TF_OpKernelConstruction* ctx, const cha
 #define KERNEL_ALWAYS(v) ((void)(v), true)
 #define KERNEL_INT32(v) ((v) >= INT32_MIN && (v) <= INT32_MAX)
 
-static hr_status_t kernel_misfit(const char* name) { return HR_ERROR(INVALID_ARGUMENT, "the value of attr '%s' does not fit 32 bits", name); }
+static hr_status_t kernel_misfit(const char* name) { return HR_ERROR(INVALID_ARGUMENT, "the value of attr '%s' does not fit 32 bits",
+                                 name); }
 
 KERNEL_GETTERS(Type, HR_ATTR_TYPE, TF_DataType, type, types, KERNEL_ALWAYS)
 KERNEL_GETTERS(Int32, HR_ATTR_INT, int32_t, i, is, KERNEL_INT32)
@@ -57,14 +58,16 @@ KERNEL_GETTERS(Int64, HR_ATTR_INT, int64_t, i, is, KERNEL_ALWAYS)
 KERNEL_GETTERS(Float, HR_ATTR_FLOAT, float, f, fs, KERNEL_ALWAYS)
 KERNEL_GETTERS(Bool, HR_ATTR_BOOL, TF_Bool, b, bs, KERNEL_ALWAYS)
 
-void TF_OpKernelConstruction_GetAttrString(TF_OpKernelConstruction* ctx, const char* attr_name, char* val, size_t max_length, TF_Status* status) {
+void TF_OpKernelConstruction_GetAttrString(TF_OpKernelConstruction* ctx, const char* attr_name, char* val, size_t max_length,
+                                           TF_Status* status) {
   const hr_attr_t* a;
   hr_status_t outcome = hr_capi_find_attr(ctx->prepare->attrs, attr_name, HR_ATTR_STRING, false, &a);
   if (!outcome && a->u.s.size && max_length) memcpy(val, a->u.s.data, a->u.s.size < max_length ? a->u.s.size : max_length);
   hr_capi_report(status, outcome);
 }
 
-void TF_OpKernelConstruction_GetAttrStringList(TF_OpKernelConstruction* ctx, const char* attr_name, char** values, size_t* lengths, int max_values,
+void TF_OpKernelConstruction_GetAttrStringList(TF_OpKernelConstruction* ctx, const char* attr_name, char** values, size_t* lengths,
+                                               int max_values,
                                                void* storage, size_t storage_size, TF_Status* status) {
   hr_capi_report(status, hr_capi_attr_strings(ctx->prepare->attrs, attr_name, (void**)values, lengths, max_values, storage, storage_size));
 }

@@ -50,7 +50,7 @@ void TF_InputRange(TF_OpKernelContext* ctx, const char* name, TF_InputRange_Args
   hr_capi_report(args->status, HR_ERROR(INVALID_ARGUMENT, "op '%.*s' has no input '%s'", HR_STR_ARG(def->name), name ? name : ""));
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- outputs ------------------------------------------------------------------------------------------------------------------------- */
 TF_DataType TF_ExpectedOutputDataType(TF_OpKernelContext* ctx, int i) {
   return i >= 0 && i < hr_output_count(ctx->ctx) ? (TF_DataType)hr_output_dtype(ctx->ctx, i) : (TF_DataType)0;
 }
@@ -58,7 +58,8 @@ TF_DataType TF_ExpectedOutputDataType(TF_OpKernelContext* ctx, int i) {
 void TF_SetOutput(TF_OpKernelContext* ctx, int i, const TF_Tensor* tensor, TF_Status* status) {
   hr_status_t outcome = tensor ? kernel_check_output(ctx, i) : hr_capi_null("the output's tensor");
   if (!outcome && tensor->value.dtype != hr_output_dtype(ctx->ctx, i))
-    outcome = HR_ERROR(INVALID_ARGUMENT, "output %d is of type %s, the tensor of type %s", i, hr_dtype_name((int)hr_output_dtype(ctx->ctx, i)),
+    outcome = HR_ERROR(INVALID_ARGUMENT, "output %d is of type %s, the tensor of type %s", i, hr_dtype_name((int)hr_output_dtype(ctx->ctx,
+                       i)),
                        hr_dtype_name((int)tensor->value.dtype));
   if (!outcome) hr_output_share(ctx->ctx, i, &tensor->value);
   hr_capi_report(status, outcome);
@@ -123,19 +124,22 @@ TF_Tensor* TF_ForwardInputOrAllocateOutput(TF_OpKernelContext* context, const in
                                            int output_index, const int64_t* output_dims, int output_num_dims, int* forwarded_input,
                                            TF_Status* status) {
   TF_Tensor* t = NULL;
-  hr_capi_report(status, kernel_forward(context, candidate_input_indices, num_candidate_input_indices, output_index, output_dims, output_num_dims,
+  hr_capi_report(status, kernel_forward(context, candidate_input_indices, num_candidate_input_indices, output_index, output_dims,
+                 output_num_dims,
                                         forwarded_input, &t));
   return t;
 }
 
-TF_Tensor* TF_AllocateTemp(TF_OpKernelContext* context, TF_DataType dtype, const int64_t* dims, int num_dims, TF_AllocatorAttributes* alloc_attrs,
+TF_Tensor* TF_AllocateTemp(TF_OpKernelContext* context, TF_DataType dtype, const int64_t* dims, int num_dims,
+                           TF_AllocatorAttributes* alloc_attrs,
                            TF_Status* status) {
   TF_Tensor* t = NULL;
   hr_shape_t shape;
   hr_tensor_t value;
   (void)alloc_attrs;
   hr_status_t outcome = hr_capi_shape(dims, num_dims, &shape);
-  if (!outcome && ((int)dtype <= 0 || (int)dtype >= HR_DTYPE_COUNT)) outcome = HR_ERROR(INVALID_ARGUMENT, "%d is no element type", (int)dtype);
+  if (!outcome && ((int)dtype <= 0 || (int)dtype >= HR_DTYPE_COUNT)) outcome = HR_ERROR(INVALID_ARGUMENT, "%d is no element type",
+      (int)dtype);
   if (!outcome) outcome = hr_temp(context->ctx, (hr_dtype_t)dtype, &shape, &value);
   if (!outcome && !(t = hr_capi_wrap_tensor(&value))) {
     hr_tensor_release(&value);
@@ -145,7 +149,7 @@ TF_Tensor* TF_AllocateTemp(TF_OpKernelContext* context, TF_DataType dtype, const
   return t;
 }
 
-/* --- where and when ------------------------------------------------------------------------------------------------------------------------- */
+/* --- where and when ------------------------------------------------------------------------------------------------------------------ */
 static const char kernel_device[] = "/job:localhost/replica:0/task:0/device:CPU:0";
 
 int64_t TF_StepId(TF_OpKernelContext* ctx) { return ctx->ctx->step ? ctx->ctx->step->id : 0; }

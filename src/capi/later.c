@@ -2,7 +2,8 @@
 /* Functions of the C API that are not there yet: each says so through its status. */
 #include "capi/handles.h"
 
-static void later_report(TF_Status* status, const char* what) { hr_capi_report(status, HR_ERROR(UNIMPLEMENTED, "%s is not there yet", what)); }
+static void later_report(TF_Status* status, const char* what) { hr_capi_report(status, HR_ERROR(UNIMPLEMENTED, "%s is not there yet",
+                         what)); }
 
 TF_WhileParams TF_NewWhile(TF_Graph* g, TF_Output* inputs, int ninputs, TF_Status* status) {
   (void)g;

@@ -56,7 +56,7 @@ void HR_SetLogSink(void (*sink)(HR_LogLevel level, const char* message, void* ar
   hr_log_set_sink(sink ? log_to_sink : NULL, NULL);
 }
 
-/* --- plugins ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- plugins ------------------------------------------------------------------------------------------------------------------------- */
 static void log_format(hr_log_level_t level, const char* fmt, va_list args) {
   char line[LOG_LINE];
   if (level < hr_log_level() || !fmt) return;

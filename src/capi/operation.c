@@ -33,7 +33,8 @@ static void description_give_back(TF_OperationDescription* d) {
   d->device = HR_STR("");
   hr_status_release(d->failure);
   d->failure = NULL;
-  if (!atomic_compare_exchange_strong_explicit(&description_spare, &none, d, memory_order_release, memory_order_relaxed)) description_destroy(d);
+  if (!atomic_compare_exchange_strong_explicit(&description_spare, &none, d, memory_order_release,
+      memory_order_relaxed)) description_destroy(d);
 }
 
 void hr_description_fail(TF_OperationDescription* d, hr_status_t take_status) {

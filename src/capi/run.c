@@ -135,7 +135,8 @@ hr_status_t hr_capi_run(TF_Session* s, const TF_Buffer* run_options, hr_cancel_t
 void TF_SessionRun(TF_Session* session, const TF_Buffer* run_options, const TF_Output* inputs, TF_Tensor* const* input_values, int ninputs,
                    const TF_Output* outputs, TF_Tensor** output_values, int noutputs, const TF_Operation* const* target_opers, int ntargets,
                    TF_Buffer* run_metadata, TF_Status* status) {
-  HR_SessionRun(session, run_options, NULL, inputs, input_values, ninputs, outputs, output_values, noutputs, target_opers, ntargets, run_metadata,
+  HR_SessionRun(session, run_options, NULL, inputs, input_values, ninputs, outputs, output_values, noutputs, target_opers, ntargets,
+                run_metadata,
                 status);
 }
 
@@ -146,7 +147,7 @@ void HR_SessionRun(TF_Session* session, const TF_Buffer* run_options, HR_Cancell
   hr_capi_report(status, hr_capi_run(session, run_options, cancel ? &cancel->cancel : NULL, &r, run_metadata));
 }
 
-/* --- cancellation ---------------------------------------------------------------------------------------------------------------------- */
+/* --- cancellation -------------------------------------------------------------------------------------------------------------------- */
 HR_Cancellation* HR_NewCancellation(void) {
   HR_Cancellation* c = hr_alloc_zero(sizeof *c);
   if (c) hr_cancel_init(&c->cancel);
@@ -163,7 +164,7 @@ void HR_Cancel(HR_Cancellation* c) {
   if (c) hr_cancel_start(&c->cancel, hr_status_cancelled());
 }
 
-/* --- callables ------------------------------------------------------------------------------------------------------------------------- */
+/* --- callables ----------------------------------------------------------------------------------------------------------------------- */
 HR_Callable* HR_NewCallable(TF_Session* session, const TF_Output* inputs, int ninputs, const TF_Output* outputs, int noutputs,
                             const TF_Operation* const* target_opers, int ntargets, TF_Status* status) {
   hr_capi_run_t r = {.inputs = inputs, .input_count = ninputs, .outputs = outputs, .output_count = noutputs, .targets = target_opers,
@@ -209,7 +210,7 @@ void HR_CallableRun(HR_Callable* callable, const TF_Buffer* run_options, HR_Canc
   hr_capi_report(status, outcome);
 }
 
-/* --- partial runs ---------------------------------------------------------------------------------------------------------------------- */
+/* --- partial runs -------------------------------------------------------------------------------------------------------------------- */
 /* A handle is a text that clients may copy: it is looked up by what it says. */
 typedef struct run_partial {
   struct run_partial* next;
@@ -288,7 +289,8 @@ void TF_SessionPRunSetup(TF_Session* session, const TF_Output* inputs, int ninpu
 }
 
 void TF_SessionPRun(TF_Session* session, const char* handle, const TF_Output* inputs, TF_Tensor* const* input_values, int ninputs,
-                    const TF_Output* outputs, TF_Tensor** output_values, int noutputs, const TF_Operation* const* target_opers, int ntargets,
+                    const TF_Output* outputs, TF_Tensor** output_values, int noutputs, const TF_Operation* const* target_opers,
+                    int ntargets,
                     TF_Status* status) {
   hr_capi_run_t r = {inputs, input_values, ninputs, outputs, output_values, noutputs, target_opers, ntargets};
   hr_capi_report(status, session ? hr_capi_partial_run(handle, &r) : hr_capi_null("the session"));

@@ -10,7 +10,8 @@ static hr_status_t model_import(hr_graph_t* g, const hr_saved_model_t* m) {
   hr_import_results_t results = {0};
   hr_str_t bytes = hr_cursor_str(m->graph_def);
   hr_mutex_lock(&g->mu);
-  hr_status_t status = g->nodes.count ? HR_ERROR(INVALID_ARGUMENT, "the graph to load a model into has %lld operations already; pass an empty one",
+  hr_status_t status = g->nodes.count ? HR_ERROR(INVALID_ARGUMENT,
+                                                 "the graph to load a model into has %lld operations already; pass an empty one",
                                                  (long long)g->nodes.count)
                                       : hr_import_graph_def(g, bytes.data, bytes.size, &options, &results);
   hr_mutex_unlock(&g->mu);
@@ -24,7 +25,8 @@ static hr_status_t model_hand_over(const hr_saved_model_t* m, TF_Buffer* out) {
   return copy ? hr_capi_fill_buffer(out, copy, bytes.size) : hr_status_out_of_memory();
 }
 
-static hr_status_t model_load(const TF_SessionOptions* session_options, const TF_Buffer* run_options, const char* dir, const char* const* tags,
+static hr_status_t model_load(const TF_SessionOptions* session_options, const TF_Buffer* run_options, const char* dir,
+                              const char* const* tags,
                               int tag_count, TF_Graph* graph, TF_Buffer* meta_graph_def, TF_Session** out) {
   hr_saved_model_t m;
   hr_run_options_t options = {0};
@@ -45,7 +47,8 @@ static hr_status_t model_load(const TF_SessionOptions* session_options, const TF
 }
 
 TF_Session* TF_LoadSessionFromSavedModel(const TF_SessionOptions* session_options, const TF_Buffer* run_options, const char* export_dir,
-                                         const char* const* tags, int tags_len, TF_Graph* graph, TF_Buffer* meta_graph_def, TF_Status* status) {
+                                         const char* const* tags, int tags_len, TF_Graph* graph, TF_Buffer* meta_graph_def,
+                                         TF_Status* status) {
   TF_Session* s = NULL;
   hr_capi_report(status, model_load(session_options, run_options, export_dir, tags, tags_len, graph, meta_graph_def, &s));
   return s;

@@ -18,7 +18,8 @@ typedef struct {
   const TF_Operation* const* targets;
   int target_count;
 } hr_capi_run_t;
-HR_MUST_USE hr_status_t hr_capi_run(TF_Session* s, const TF_Buffer* run_options, hr_cancel_t* cancel, const hr_capi_run_t* r, TF_Buffer* run_metadata);
+HR_MUST_USE hr_status_t hr_capi_run(TF_Session* s, const TF_Buffer* run_options, hr_cancel_t* cancel, const hr_capi_run_t* r,
+                                    TF_Buffer* run_metadata);
 /* The counts and arrays; without values. */
 HR_MUST_USE hr_status_t hr_capi_run_check(const hr_capi_run_t* r);
 hr_run_t hr_capi_run_signature(const hr_capi_run_t* r);

@@ -80,18 +80,21 @@ int64_t TF_ShapeInferenceContextRank(TF_ShapeInferenceContext* ctx, TF_ShapeHand
   (void)ctx;
   return handle ? handle->shape->rank : -1;
 }
-int TF_ShapeInferenceContextRankKnown(TF_ShapeInferenceContext* ctx, TF_ShapeHandle* handle) { return TF_ShapeInferenceContextRank(ctx, handle) >= 0; }
+int TF_ShapeInferenceContextRankKnown(TF_ShapeInferenceContext* ctx, TF_ShapeHandle* handle) { return TF_ShapeInferenceContextRank(ctx,
+                                      handle) >= 0; }
 
-/* --- ranks ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- ranks --------------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t shape_want_rank(const TF_ShapeHandle* h, int64_t least, int64_t most) {
   char text[HR_SHAPE_TEXT];
   int32_t rank = h->shape->rank;
   if (rank < 0 || (rank >= least && rank <= most)) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "shape must be of rank %s%lld but is of rank %d: %s", least == most ? "" : most == INT32_MAX ? "at least " : "at most ",
+  return HR_ERROR(INVALID_ARGUMENT, "shape must be of rank %s%lld but is of rank %d: %s",
+                  least == most ? "" : most == INT32_MAX ? "at least " : "at most ",
                   (long long)(most == INT32_MAX ? least : most), (int)rank, hr_pshape_format(h->shape, text));
 }
 
-void TF_ShapeInferenceContextWithRank(TF_ShapeInferenceContext* ctx, TF_ShapeHandle* handle, int64_t rank, TF_ShapeHandle* result, TF_Status* status) {
+void TF_ShapeInferenceContextWithRank(TF_ShapeInferenceContext* ctx, TF_ShapeHandle* handle, int64_t rank, TF_ShapeHandle* result,
+                                      TF_Status* status) {
   hr_status_t outcome = handle && result ? NULL : hr_capi_null("a shape handle");
   if (!outcome && (rank < 0 || rank > 254)) outcome = HR_ERROR(INVALID_ARGUMENT, "%lld is no rank", (long long)rank);
   if (!outcome) outcome = shape_want_rank(handle, rank, rank);
@@ -117,7 +120,7 @@ void TF_ShapeInferenceContextWithRankAtMost(TF_ShapeInferenceContext* ctx, TF_Sh
   shape_with_bounds(handle, 0, rank, result, status);
 }
 
-/* --- parts ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- parts --------------------------------------------------------------------------------------------------------------------------- */
 void TF_ShapeInferenceContextDim(TF_ShapeInferenceContext* ctx, TF_ShapeHandle* shape_handle, int64_t i, TF_DimensionHandle* result) {
   (void)ctx;
   if (result) result->value = shape_handle ? hr_infer_dim(shape_handle->shape, i) : -1;
@@ -134,7 +137,8 @@ void TF_ShapeInferenceContextSubshape(TF_ShapeInferenceContext* ctx, TF_ShapeHan
     int64_t begin = start < 0 ? start + rank : start > rank ? rank : start;
     int64_t stop = end < 0 ? end + rank : end > rank ? rank : end;
     if (begin < 0 || stop < begin)
-      outcome = HR_ERROR(INVALID_ARGUMENT, "a shape of rank %lld has no dims from %lld to %lld", (long long)rank, (long long)start, (long long)end);
+      outcome = HR_ERROR(INVALID_ARGUMENT, "a shape of rank %lld has no dims from %lld to %lld", (long long)rank, (long long)start,
+                         (long long)end);
     else outcome = hr_pshape_make(hr_infer_arena(ctx->in), stop - begin, s->dims + begin, &result->shape);
   }
   hr_capi_report(status, outcome);

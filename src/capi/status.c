@@ -51,7 +51,8 @@ hr_status_t hr_capi_null(const char* what) { return HR_ERROR(INVALID_ARGUMENT, "
 hr_status_t hr_capi_check_value(const hr_graph_t* g, hr_value_t v) {
   if (!v.node) return HR_ERROR(INVALID_ARGUMENT, "an endpoint's operation is NULL");
   if (v.index < 0 || v.index >= v.node->output_count)
-    return HR_ERROR(INVALID_ARGUMENT, "operation '%.*s' has %d outputs, there is no output %d", HR_STR_ARG(v.node->name), v.node->output_count,
+    return HR_ERROR(INVALID_ARGUMENT, "operation '%.*s' has %d outputs, there is no output %d", HR_STR_ARG(v.node->name),
+                    v.node->output_count,
                     v.index);
   if (g && v.node->graph != g) return HR_ERROR(INVALID_ARGUMENT, "operation '%.*s' belongs to another graph", HR_STR_ARG(v.node->name));
   return NULL;

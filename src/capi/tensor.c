@@ -155,10 +155,12 @@ static hr_status_t tensor_bitcast(const TF_Tensor* from, TF_DataType type, TF_Te
   size_t need = 0;
   if (!from || !to) return hr_capi_null("a tensor");
   if ((int)type <= 0 || (int)type >= HR_DTYPE_COUNT || !hr_dtype_is_plain((hr_dtype_t)type) || !hr_dtype_is_plain(from->value.dtype))
-    return HR_ERROR(INVALID_ARGUMENT, "elements of type %s cannot be read as type %s", hr_dtype_name((int)from->value.dtype), hr_dtype_name((int)type));
+    return HR_ERROR(INVALID_ARGUMENT, "elements of type %s cannot be read as type %s", hr_dtype_name((int)from->value.dtype),
+                    hr_dtype_name((int)type));
   HR_TRY(hr_capi_shape(dims, num_dims, &shape));
   if (!hr_size_mul((size_t)hr_shape_count(&shape), hr_dtype_size((hr_dtype_t)type), &need) || need != hr_tensor_bytes(&from->value))
-    return HR_ERROR(INVALID_ARGUMENT, "the tensor has %zu bytes, the new type and shape want another number", hr_tensor_bytes(&from->value));
+    return HR_ERROR(INVALID_ARGUMENT, "the tensor has %zu bytes, the new type and shape want another number",
+                    hr_tensor_bytes(&from->value));
   hr_tensor_share(&from->value, &value);
   value.dtype = (hr_dtype_t)type;
   value.count = hr_shape_count(&shape);
@@ -168,7 +170,8 @@ static hr_status_t tensor_bitcast(const TF_Tensor* from, TF_DataType type, TF_Te
   return NULL;
 }
 
-void TF_TensorBitcastFrom(const TF_Tensor* from, TF_DataType type, TF_Tensor* to, const int64_t* new_dims, int num_new_dims, TF_Status* status) {
+void TF_TensorBitcastFrom(const TF_Tensor* from, TF_DataType type, TF_Tensor* to, const int64_t* new_dims, int num_new_dims,
+                          TF_Status* status) {
   hr_capi_report(status, tensor_bitcast(from, type, to, new_dims, num_new_dims));
 }
 

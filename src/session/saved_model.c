@@ -11,7 +11,7 @@ enum { SAVER_FILENAME = 1, SAVER_RESTORE = 3 };
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, SIGNATURE_OUTPUT = 2, TENSOR_NAME = 1, ASSET_TENSOR = 1, ASSET_FILE = 2 };
 enum { COLLECTION_NODES = 1, COLLECTION_ANYS = 5, LIST_VALUE = 1, ANY_VALUE = 2 };
 
-/* --- fields --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- fields -------------------------------------------------------------------------------------------------------------------------- */
 static const hr_cursor_t nothing = {NULL, NULL, NULL};
 
 /* The last span with that number; empty when there is none. */
@@ -39,7 +39,7 @@ static hr_status_t model_entry(hr_cursor_t message, uint32_t number, const char*
   return NULL;
 }
 
-/* --- opening --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t model_path(const char* dir, const char* rest, char** out) {
   hr_strbuf_t text;
   size_t size;
@@ -99,7 +99,8 @@ static hr_status_t model_no_match(const hr_saved_model_t* m, const char* const* 
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   for (int i = 0; i < tag_count; ++i) hr_strbuf_format(&text, "%s%s", i ? ", " : "", tags[i]);
-  hr_status_t status = HR_ERROR(NOT_FOUND, "no MetaGraphDef in '%s' has exactly the tags { %.*s }", m->dir, HR_STR_ARG(hr_strbuf_view(&text)));
+  hr_status_t status = HR_ERROR(NOT_FOUND, "no MetaGraphDef in '%s' has exactly the tags { %.*s }", m->dir,
+                                HR_STR_ARG(hr_strbuf_view(&text)));
   hr_strbuf_deinit(&text);
   return status;
 }
@@ -136,7 +137,7 @@ void hr_saved_model_deinit(hr_saved_model_t* m) {
   *m = (hr_saved_model_t){0};
 }
 
-/* --- restoring --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- restoring ----------------------------------------------------------------------------------------------------------------------- */
 typedef struct {
   const hr_saved_model_t* m;
   hr_session_t* s;
@@ -161,7 +162,8 @@ static hr_status_t restore_feed(restore_t* r, hr_str_t tensor, const char* text)
   int64_t index = 0, colon = hr_str_find(tensor, ':');
   HR_TRY(restore_find_node(r, tensor, &v.node));
   if (colon >= 0 && !hr_str_parse_i64(hr_str_slice(tensor, (size_t)colon + 1, tensor.size), &index)) index = -1;
-  if (index < 0 || index >= v.node->output_count) return HR_ERROR(INVALID_ARGUMENT, "the saved model names no endpoint: '%.*s'", HR_STR_ARG(tensor));
+  if (index < 0 || index >= v.node->output_count) return HR_ERROR(INVALID_ARGUMENT, "the saved model names no endpoint: '%.*s'",
+      HR_STR_ARG(tensor));
   v.index = (int32_t)index;
   HR_TRY(hr_vec_push(&r->feeds, v));
   HR_TRY(hr_tensor_from_str(hr_str(text), &value));

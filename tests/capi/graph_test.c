@@ -212,7 +212,8 @@ TEST(gradients_of_a_square) {
   TF_AddGradients(g, &y, 1, &(TF_Output){NULL, 0}, 1, NULL, s, dy);
   CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
   HR_Gradient d;
-  HR_GradientRequest r = {.struct_size = HR_GRADIENT_REQUEST_STRUCT_SIZE, .ys = &y, .y_count = 1, .xs = &x, .x_count = 1, .stops = &x, .stop_count = 1};
+  HR_GradientRequest r = {.struct_size = HR_GRADIENT_REQUEST_STRUCT_SIZE, .ys = &y, .y_count = 1, .xs = &x, .x_count = 1, .stops = &x,
+                          .stop_count = 1};
   HR_AddGradients(g, &r, &d, s);
   CHECK_TF_OK(s);
   r.struct_size = 3;

@@ -115,7 +115,8 @@ __attribute__((unused)) static TF_Output help_unary(TF_Graph* g, const char* op,
   TF_AddInput(d, a);
   return (TF_Output){TF_FinishOperation(d, s), 0};
 }
-__attribute__((unused)) static TF_Output help_binary(TF_Graph* g, const char* op, const char* name, TF_Output a, TF_Output b, TF_Status* s) {
+__attribute__((unused)) static TF_Output help_binary(TF_Graph* g, const char* op, const char* name, TF_Output a, TF_Output b,
+                                                     TF_Status* s) {
   TF_OperationDescription* d = TF_NewOperation(g, op, name);
   TF_AddInput(d, a);
   TF_AddInput(d, b);

@@ -357,7 +357,7 @@ TF_CAPI_EXPORT void TF_SessionPRun(TF_Session* session, const char* handle, cons
                                    const TF_Operation* const* target_opers, int ntargets, TF_Status* status);
 TF_CAPI_EXPORT void TF_DeletePRunHandle(const char* handle); /* ends the step when it is not through */
 
-/* --- sessions without a graph object (the oldest interface) ---------------------------------------------------------------------------- */
+/* --- sessions without a graph object (the oldest interface) -------------------------------------------------------------------------- */
 typedef struct TF_DeprecatedSession TF_DeprecatedSession;
 TF_CAPI_EXPORT TF_DeprecatedSession* TF_NewDeprecatedSession(const TF_SessionOptions* options, TF_Status* status);
 TF_CAPI_EXPORT void TF_CloseDeprecatedSession(TF_DeprecatedSession* session, TF_Status* status);

@@ -48,7 +48,7 @@ TF_CAPI_EXPORT void TF_KernelBuilder_TypeConstraint(TF_KernelBuilder* kernel_bui
                                                     TF_Status* status);
 TF_CAPI_EXPORT void TF_KernelBuilder_HostMemory(TF_KernelBuilder* kernel_builder, const char* arg_name); /* no effect on the CPU */
 TF_CAPI_EXPORT void TF_KernelBuilder_Priority(TF_KernelBuilder* kernel_builder, int32_t priority_number); /* higher is tried first */
-/* A kernel with a label serves only nodes that ask for it through the attr "_kernel". */
+/* A kernel that serves only nodes that ask for it: registering one is UNIMPLEMENTED for now. */
 TF_CAPI_EXPORT void TF_KernelBuilder_Label(TF_KernelBuilder* kernel_builder, const char* label);
 /* Consumes the builder, also on failure. NOT_FOUND for an op that is not registered. kernel_name is for people. */
 TF_CAPI_EXPORT void TF_RegisterKernelBuilder(const char* kernel_name, TF_KernelBuilder* builder, TF_Status* status);

@@ -108,7 +108,8 @@ static inline bool TF_TString_HrOwn(TF_TString* s, size_t capacity, size_t keep)
   TF_TString old = *s;
   const char* from = TF_TString_GetDataPointer(s);
   TF_TString_Type type = TF_TString_GetType(s);
-  if (type == TF_TSTR_LARGE ? capacity <= s->u.large.cap : type == TF_TSTR_SMALL && capacity <= (size_t)TF_TString_SmallCapacity) return true;
+  if (type == TF_TSTR_LARGE && capacity <= s->u.large.cap) return true;
+  if (type == TF_TSTR_SMALL && capacity <= (size_t)TF_TString_SmallCapacity) return true;
   if (capacity >= SIZE_MAX / 4 - 16) return false;
   if (type != TF_TSTR_LARGE && capacity <= (size_t)TF_TString_SmallCapacity) {
     TF_TString fresh;
