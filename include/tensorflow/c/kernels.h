@@ -30,7 +30,7 @@ typedef struct SP_Stream_st* SP_Stream; /* of pluggable devices, which there are
 TF_CAPI_EXPORT void TF_RunAsyncOpKernelDoneCallback(TF_AsyncOpKernelDoneCallback* done);
 
 /* A library for TF_LoadLibrary may define this; it is called when the library is opened. */
-void TF_InitKernel(void);
+TF_CAPI_EXPORT void TF_InitKernel(void);
 
 /* --- registering -------------------------------------------------------------------------------------------------------------------- */
 /* device_name: "CPU". NULL when out of memory. */
