@@ -59,7 +59,7 @@ check: setup ## runs the style scripts
 bench: install-python ## measures against TensorFlow: make bench TF_PYTHON=/path/to/python; writes bench/results.md
 	@$(PY) bench/run.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
 
-conformance: setup-test install-python ## compares with TensorFlow in TF_PYTHON: the demo's losses, checkpoints both ways, golden cases on its library
+conformance: setup-test build ## compares with TensorFlow in TF_PYTHON: the golden cases on its library
 	@$(PY) tests/conformance.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
 
 asan: setup-test ## all C tests under ASan and UBSan
