@@ -58,7 +58,7 @@ static hr_status_t find_variable(hr_prepare_ctx_t* p, bool named_by_node, hr_var
   hr_dtype_t held = (*out)->dtype;
   hr_resource_release(r);
   *out = NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' is of type %s, not %s", HR_STR_ARG(m.name), hr_dtype_name((int)held), hr_dtype_name((int)m.dtype));
+  return HR_ERROR(INTERNAL, "variable '%.*s' is of type %s, not %s", HR_STR_ARG(m.name), hr_dtype_name((int)held), hr_dtype_name((int)m.dtype));
 }
 
 static hr_status_t variable_state(hr_prepare_ctx_t* p, void* state) { return find_variable(p, true, state); }
