@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors side by side along an axis: Concat (axis first), ConcatV2 (axis last), and where each lands (ConcatOffset). All sizes but the
- * axis's agree. Scalars may be joined along axis 0 at run time, as in TensorFlow, though its shape function refuses them. */
+ * axis's agree; scalars have no axis to be joined along. */
 #include "base/alloc.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -77,17 +77,13 @@ static hr_status_t join_shape(hr_shape_t* joined, const hr_shape_t* x, int axis,
 static hr_status_t joined(hr_kernel_ctx_t* k, int axis_input, int first, int count) {
   int64_t wanted;
   int axis;
-  hr_shape_t shape, one = hr_shape_vector(1);
+  hr_shape_t shape;
   hr_tensor_t* out;
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, axis_input), "axis", &wanted));
-  const hr_shape_t* x0 = &hr_input(k, first)->shape;
-  const bool scalars = x0->rank == 0;
-  hr_shape_copy(&shape, scalars ? &one : x0);
+  hr_shape_copy(&shape, &hr_input(k, first)->shape);
+  HR_TRY(hr_want_rank_at_least(k, first, "values", 1));
   HR_TRY(hr_shape_axis(wanted, shape.rank, &axis));
-  for (int i = 1; i < count; ++i) {
-    const hr_shape_t* x = &hr_input(k, first + i)->shape;
-    HR_TRY(join_shape(&shape, scalars && x->rank == 0 ? &one : x, axis, i));
-  }
+  for (int i = 1; i < count; ++i) HR_TRY(join_shape(&shape, &hr_input(k, first + i)->shape, axis, i));
   HR_TRY(hr_shape_check(&shape));
   if (count == 1) return hr_output_alias(k, 0, first, &shape);
   HR_TRY(hr_output(k, 0, &shape, &out));

@@ -133,7 +133,7 @@ static hr_status_t give_parts(hr_kernel_ctx_t* k, int input, int axis, const int
 static hr_status_t split(hr_kernel_ctx_t* k) {
   const hr_tensor_t* x = hr_input(k, 1);
   int axis;
-  int64_t part;
+  int64_t part = 0;
   HR_TRY(hr_want_scalar(k, 0, "split_dim"));
   HR_TRY(split_axis(k, x, 0, &axis));
   HR_TRY(even_part(x->shape.dims[axis], hr_output_count(k), &part));
