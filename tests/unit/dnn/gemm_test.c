@@ -64,7 +64,7 @@ static void check_product(hr_dtype_t t, int64_t m, int64_t n, int64_t k, bool ta
   for (int64_t i = 0; i < m * k; ++i) write_number(t, a, i, rand() % 5 + low);
   for (int64_t i = 0; i < k * n; ++i) write_number(t, b, i, rand() % 5 + low);
   for (int64_t i = 0; i < m * n; ++i) write_number(t, c, i, 1);
-  const number_t start = accumulate ? read_number(t, c, 0) : 0.0;
+  const number_t start = accumulate && m * n ? read_number(t, c, 0) : 0.0;
   const hr_gemm_t g = {.m = m, .n = n, .k = k, .a = a, .b = b, .c = c, .a_row = ta ? 1 : k, .a_col = ta ? m : 1, .b_row = tb ? 1 : n,
                        .b_col = tb ? k : 1, .c_row = n, .a_type = t, .b_type = t, .c_type = t, .conj_a = ta, .conj_b = tb, .accumulate = accumulate};
   HR_CHECK(hr_gemm_run(&g, 2) == NULL);
