@@ -201,6 +201,14 @@ static hr_status_t run_dense(hr_kernel_ctx_t* k, step_t* s, const hr_tensor_t* g
   return hr_parallel(k, grad->count, cost_of_element(s), dense_chunk, s);
 }
 
+/* The power that Ftrl takes an accumulator to must not be positive; TensorFlow asks that of the sparse forms alone. */
+static hr_status_t check_power(const step_t* s) {
+  const int last = s->u->form.rule->scalars - 1;
+  if (s->u->form.rule->rule != RULE_Ftrl && s->u->form.rule->rule != RULE_FtrlV2) return NULL;
+  const double power = s->u->type == HR_F64 ? s->hyper[last] : (double)((const float*)s->hyper)[last];
+  return power <= 0 ? NULL : HR_ERROR(INVALID_ARGUMENT, "lr_power must not be positive, it is %g", power);
+}
+
 static hr_status_t check_sparse(const step_t* s, const hr_tensor_t* grad) {
   const hr_tensor_t *var = &s->variables[0]->value, *indices = s->indices;
   if (var->shape.rank < 1) return HR_ERROR(INVALID_ARGUMENT, "a sparse update needs a variable of at least one dimension, not a scalar");
@@ -220,6 +228,7 @@ static hr_status_t check_sparse(const step_t* s, const hr_tensor_t* grad) {
 
 static hr_status_t run_sparse(hr_kernel_ctx_t* k, step_t* s, const hr_tensor_t* grad) {
   const hr_tensor_t* var = &s->variables[0]->value;
+  HR_TRY(check_power(s));
   HR_TRY(check_sparse(s, grad));
   if (grad->count == 0) return NULL;
   const int64_t rows = var->shape.dims[0];
