@@ -329,10 +329,8 @@ static PyObject* op_finish(op_call_t* c, PyObject* const* slots) {
   return made ? op_results(c->f, made) : NULL;
 }
 
-static PyObject* op_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* keys) {
-  OpFunctionObject* f = (OpFunctionObject*)self;
-  PyObject* slots[OP_PARAMS];
-  if (!op_bind(f, args, PyVectorcall_NARGS(nargsf), keys, slots)) return NULL;
+/* `like`: a tensor whose type the first input has, whatever its own value would say; NULL. */
+static PyObject* op_run(OpFunctionObject* f, PyObject* const* slots, PyObject* like) {
   GraphObject* graph = op_find_graph(f, slots);
   if (!graph) return NULL;
   PyObject* name = slots[f->param_count - 1];
@@ -347,6 +345,10 @@ static PyObject* op_call(PyObject* self, PyObject* const* args, size_t nargsf, P
   memset(c.types, 0, (size_t)f->def->attr_count * sizeof *c.types);
   memset(c.fixed_by, 0, (size_t)f->def->attr_count * sizeof *c.fixed_by);
   memset(&c.keeper, 0, sizeof c.keeper);
+  if (like && f->def->inputs[0].type_attr >= 0) {
+    c.types[f->def->inputs[0].type_attr] = op_tensor_type(like);
+    c.fixed_by[f->def->inputs[0].type_attr] = &f->def->inputs[1];
+  }
   c.attrs = NULL;
   c.attr_count = 0;
   Py_INCREF(graph);
@@ -362,6 +364,25 @@ static PyObject* op_call(PyObject* self, PyObject* const* args, size_t nargsf, P
   Py_XDECREF(c.name);
   Py_DECREF(graph);
   return out;
+}
+
+static PyObject* op_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* keys) {
+  OpFunctionObject* f = (OpFunctionObject*)self;
+  PyObject* slots[OP_PARAMS];
+  if (!op_bind(f, args, PyVectorcall_NARGS(nargsf), keys, slots)) return NULL;
+  return op_run(f, slots, NULL);
+}
+
+/* call_typed(function, x, y, name): x is no tensor and takes the type of y (operators with the tensor on the right). */
+static PyObject* op_call_typed(PyObject* self, PyObject* args) {
+  (void)self;
+  PyObject *f, *x, *y, *name, *slots[OP_PARAMS];
+  if (!PyArg_ParseTuple(args, "O!OO!O", &hrpy_op_function_type, &f, &x, &hrpy_tensor_type, &y, &name)) return NULL;
+  if (((OpFunctionObject*)f)->def->input_count != 2) return PyErr_Format(PyExc_TypeError, "%R has not two inputs", f);
+  PyObject* values[] = {x, y};
+  if (!op_bind((OpFunctionObject*)f, values, 2, NULL, slots)) return NULL;
+  slots[((OpFunctionObject*)f)->param_count - 1] = name;
+  return op_run((OpFunctionObject*)f, slots, y);
 }
 
 /* --- making one ------------------------------------------------------------------------------------------------------------------------------------ */
@@ -464,4 +485,6 @@ PyTypeObject hrpy_op_function_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "
                                       .tp_members = op_members,
                                       .tp_getset = op_getset};
 
-PyMethodDef hrpy_op_methods[] = {{"op_function", op_function, METH_VARARGS, "op_function(name, renames, keywords_only): the callable of an op."}, {0}};
+PyMethodDef hrpy_op_methods[] = {{"op_function", op_function, METH_VARARGS, "op_function(name, renames, keywords_only): the callable of an op."},
+                                {"call_typed", op_call_typed, METH_VARARGS, "call_typed(function, x, y, name): x takes the type of tensor y."},
+                                {0}};
