@@ -45,7 +45,8 @@ static void open_dnn(void) {
     dnn_table = table;
     return;
   }
-  hr_log(HR_LOG_DEBUG, "plain kernels serve: '%s' %s", path, !open ? "has no " HR_DNN_OPEN : "is of another version, or has no engine for this machine");
+  hr_log(HR_LOG_DEBUG, "plain kernels serve: '%s' %s", path,
+         !open ? "has no " HR_DNN_OPEN : "is of another version, or has no engine for this machine");
   dlclose(object);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libheadrace_dnn.so: the table of hr_dnn_t on oneDNN, and the cache of primitives by geometry (open addressing under one read-write lock;
- * at most PRIM_LIMIT of them, the longest unused leaves first). A primitive is made for one number of threads, so that is part of the key. */
+ * at most PRIM_LIMIT of them, the longest unused leaves first). A primitive is made for one number of threads, so that is part of the key.
+ */
 #include "dnn/onednn.h"
 #include <pthread.h>
 #include <string.h>
@@ -49,14 +50,34 @@ static int64_t float_bits(float f) {
 }
 
 static hr_onednn_key_t matmul_key(const hr_dnn_matmul_t* d, int threads) {
-  return (hr_onednn_key_t){{1 << 8 | d->activation, threads, d->batch, d->m, d->n, d->k, d->transpose_a | d->transpose_b << 1 | d->bias << 2,
-                            d->stride_a, d->stride_b, d->stride_c, float_bits(d->alpha)}};
+  return (hr_onednn_key_t){{1 << 8 | d->activation, threads, d->batch, d->m, d->n, d->k,
+                            d->transpose_a | d->transpose_b << 1 | d->bias << 2, d->stride_a, d->stride_b, d->stride_c,
+                            float_bits(d->alpha)}};
 }
 
 static hr_onednn_key_t conv_key(const hr_dnn_conv_t* d, int threads) {
-  return (hr_onednn_key_t){{2 << 8 | d->activation, threads, d->kind | d->nchw << 4 | d->bias << 5 | d->sum << 6, d->batch, d->in_c, d->in_h, d->in_w,
-                            d->out_c, d->out_h, d->out_w, d->k_h, d->k_w, d->groups, d->stride_h, d->stride_w, d->dilation_h, d->dilation_w, d->pad_top,
-                            d->pad_bottom, d->pad_left, d->pad_right, float_bits(d->alpha)}};
+  return (hr_onednn_key_t){{2 << 8 | d->activation,
+                            threads,
+                            d->kind | d->nchw << 4 | d->bias << 5 | d->sum << 6,
+                            d->batch,
+                            d->in_c,
+                            d->in_h,
+                            d->in_w,
+                            d->out_c,
+                            d->out_h,
+                            d->out_w,
+                            d->k_h,
+                            d->k_w,
+                            d->groups,
+                            d->stride_h,
+                            d->stride_w,
+                            d->dilation_h,
+                            d->dilation_w,
+                            d->pad_top,
+                            d->pad_bottom,
+                            d->pad_left,
+                            d->pad_right,
+                            float_bits(d->alpha)}};
 }
 
 static uint64_t hash_key(const hr_onednn_key_t* key) {
@@ -125,7 +146,8 @@ static hr_dnn_prim_t* add_prim(hr_dnn_prim_t* take) {
   return p;
 }
 
-static hr_status_t make_prim(const hr_onednn_key_t* key, const hr_dnn_matmul_t* matmul, const hr_dnn_conv_t* conv, int threads, hr_dnn_prim_t** out) {
+static hr_status_t make_prim(const hr_onednn_key_t* key, const hr_dnn_matmul_t* matmul, const hr_dnn_conv_t* conv, int threads,
+                             hr_dnn_prim_t** out) {
   hr_dnn_prim_t* p = hr_onednn_host->alloc(sizeof *p, 16);
   if (!p) return hr_onednn_host->out_of_memory();
   memset(p, 0, sizeof *p);
@@ -154,9 +176,15 @@ static hr_status_t get_conv(const hr_dnn_conv_t* desc, int threads, hr_dnn_prim_
   return *out ? NULL : make_prim(&key, NULL, desc, threads, out);
 }
 
-static const hr_dnn_t onednn_table = {
-    .abi = HR_DNN_ABI, .matmul = get_matmul, .conv = get_conv, .run = hr_onednn_run, .release = hr_onednn_release, .pack = hr_onednn_pack,
-    .run_packed = hr_onednn_run_packed, .pack_fits = pack_fits, .unpack = release_pack};
+static const hr_dnn_t onednn_table = {.abi = HR_DNN_ABI,
+                                      .matmul = get_matmul,
+                                      .conv = get_conv,
+                                      .run = hr_onednn_run,
+                                      .release = hr_onednn_release,
+                                      .pack = hr_onednn_pack,
+                                      .run_packed = hr_onednn_run_packed,
+                                      .pack_fits = pack_fits,
+                                      .unpack = release_pack};
 
 __attribute__((visibility("default"))) const hr_dnn_t* hr_dnn_open(const hr_dnn_host_t* host);
 const hr_dnn_t* hr_dnn_open(const hr_dnn_host_t* host) {

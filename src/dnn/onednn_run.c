@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Executing a primitive. An execution needs memory objects, a stream and scratch; a primitive keeps a few sets of them, taken and put back by
- * atomic exchange, so that a steady state makes nothing and concurrent steps never wait for each other. */
+/* Executing a primitive. An execution needs memory objects, a stream and scratch; a primitive keeps a few sets of them, taken and put back
+ * by atomic exchange, so that a steady state makes nothing and concurrent steps never wait for each other. */
 #include <stdint.h>
 #include <string.h>
 #include "dnn/onednn.h"
@@ -14,7 +14,7 @@ struct hr_onednn_run {
   dnnl_memory_t memory[HR_ONEDNN_ROLES]; /* the caller's pointers are set before each run */
   dnnl_memory_t wanted, scratch;
   void *wanted_data, *scratch_data;
-  void* handles[HR_ONEDNN_ROLES + 1];    /* what is set now; a call that repeats pointers saves the setting */
+  void* handles[HR_ONEDNN_ROLES + 1]; /* what is set now; a call that repeats pointers saves the setting */
 };
 
 int hr_onednn_threads_begin(int threads) {
@@ -120,8 +120,10 @@ static hr_status_t run_prim(hr_dnn_prim_t* p, const void* const data[HR_ONEDNN_R
   dnnl_status_t s = take_run(p, &r);
   if (s == dnnl_success) s = execute(p, r, data, packed);
   hr_onednn_threads_end(old);
-  if (s == dnnl_success) put_run(p, r);
-  else destroy_run(r);
+  if (s == dnnl_success)
+    put_run(p, r);
+  else
+    destroy_run(r);
   return s == dnnl_success ? NULL : hr_onednn_status(s, "running");
 }
 
@@ -144,8 +146,10 @@ static dnnl_status_t fill_pack(hr_dnn_prim_t* p, const float* b, hr_dnn_pack_t* 
   if (s == dnnl_success) s = set_handle(r, HR_ONEDNN_ROLES, r->wanted, pack->data);
   if (s == dnnl_success) s = run_reorder(p, r, r->memory[HR_ONEDNN_B], r->wanted);
   if (s == dnnl_success) s = dnnl_stream_wait(r->stream);
-  if (s == dnnl_success) put_run(p, r);
-  else destroy_run(r);
+  if (s == dnnl_success)
+    put_run(p, r);
+  else
+    destroy_run(r);
   return s;
 }
 

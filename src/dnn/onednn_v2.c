@@ -72,11 +72,13 @@ typedef struct {
 } conv_window_t;
 
 static conv_window_t conv_window(const hr_dnn_conv_t* d) {
-  return (conv_window_t){{d->stride_h, d->stride_w}, {d->dilation_h - 1, d->dilation_w - 1}, {d->pad_top, d->pad_left}, {d->pad_bottom, d->pad_right}};
+  return (conv_window_t){
+      {d->stride_h, d->stride_w}, {d->dilation_h - 1, d->dilation_w - 1}, {d->pad_top, d->pad_left}, {d->pad_bottom, d->pad_right}};
 }
 
 /* The shapes of data, filter and output; the filter's layout is left to oneDNN in `any`. */
-static dnnl_status_t init_conv_mds(const hr_dnn_conv_t* d, hr_onednn_md_t* data, hr_onednn_md_t* filter, hr_onednn_md_t* out, hr_onednn_md_t* any) {
+static dnnl_status_t init_conv_mds(const hr_dnn_conv_t* d, hr_onednn_md_t* data, hr_onednn_md_t* filter, hr_onednn_md_t* out,
+                                   hr_onednn_md_t* any) {
   hr_onednn_layout_t layout;
   hr_onednn_data_layout(d, false, &layout);
   HR_ONEDNN_TRY(init_md(data, &layout));
@@ -95,9 +97,9 @@ static dnnl_status_t make_conv_forward(const hr_dnn_conv_t* d, hr_dnn_prim_t* p)
   if (d->bias) HR_ONEDNN_TRY(dnnl_memory_desc_init_by_tag(&p->user[HR_ONEDNN_BIAS], 1, (const dnnl_dims_t){d->out_c}, dnnl_f32, dnnl_a));
   const conv_window_t w = conv_window(d);
   dnnl_convolution_desc_t op;
-  HR_ONEDNN_TRY(dnnl_dilated_convolution_forward_desc_init(&op, dnnl_forward_inference, dnnl_convolution_direct, &p->user[HR_ONEDNN_A], &any,
-                                                           d->bias ? &p->user[HR_ONEDNN_BIAS] : NULL, &p->user[HR_ONEDNN_C], w.stride, w.dilation,
-                                                           w.before, w.after));
+  HR_ONEDNN_TRY(dnnl_dilated_convolution_forward_desc_init(&op, dnnl_forward_inference, dnnl_convolution_direct, &p->user[HR_ONEDNN_A],
+                                                           &any, d->bias ? &p->user[HR_ONEDNN_BIAS] : NULL, &p->user[HR_ONEDNN_C], w.stride,
+                                                           w.dilation, w.before, w.after));
   dnnl_primitive_attr_t attr = NULL;
   dnnl_status_t s = make_attr(d->sum, d->activation, d->alpha, &attr);
   if (s == dnnl_success) s = finish_prim(p, &op, attr, HR_ONEDNN_B, dnnl_query_weights_md);
@@ -116,11 +118,11 @@ static dnnl_status_t make_conv_gradient(const hr_dnn_conv_t* d, hr_dnn_prim_t* p
   const conv_window_t w = conv_window(d);
   dnnl_convolution_desc_t op;
   if (data) {
-    HR_ONEDNN_TRY(dnnl_dilated_convolution_backward_data_desc_init(&op, dnnl_convolution_direct, &p->user[in], &any, &p->user[out], w.stride,
-                                                                   w.dilation, w.before, w.after));
+    HR_ONEDNN_TRY(dnnl_dilated_convolution_backward_data_desc_init(&op, dnnl_convolution_direct, &p->user[in], &any, &p->user[out],
+                                                                   w.stride, w.dilation, w.before, w.after));
   } else {
-    HR_ONEDNN_TRY(dnnl_dilated_convolution_backward_weights_desc_init(&op, dnnl_convolution_direct, &p->user[in], &any, NULL, &p->user[out], w.stride,
-                                                                      w.dilation, w.before, w.after));
+    HR_ONEDNN_TRY(dnnl_dilated_convolution_backward_weights_desc_init(&op, dnnl_convolution_direct, &p->user[in], &any, NULL, &p->user[out],
+                                                                      w.stride, w.dilation, w.before, w.after));
   }
   /* the gradient's implementation may look at a forward hint; ours is made of the same descriptions and oneDNN needs none on CPUs */
   dnnl_primitive_attr_t attr = NULL;

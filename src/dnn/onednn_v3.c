@@ -59,14 +59,15 @@ dnnl_status_t hr_onednn_make_matmul(const hr_dnn_matmul_t* d, hr_dnn_prim_t* p) 
   dnnl_primitive_desc_t pd = NULL;
   dnnl_status_t s = make_attr(false, d->activation, d->alpha, &attr);
   if (s == dnnl_success)
-    s = dnnl_matmul_primitive_desc_create(&pd, hr_onednn_engine, p->user[HR_ONEDNN_A], p->user[HR_ONEDNN_B], d->bias ? p->user[HR_ONEDNN_BIAS] : NULL,
-                                          p->user[HR_ONEDNN_C], attr);
+    s = dnnl_matmul_primitive_desc_create(&pd, hr_onednn_engine, p->user[HR_ONEDNN_A], p->user[HR_ONEDNN_B],
+                                          d->bias ? p->user[HR_ONEDNN_BIAS] : NULL, p->user[HR_ONEDNN_C], attr);
   if (attr) dnnl_primitive_attr_destroy(attr);
   return s == dnnl_success ? finish_prim(p, pd, -1, dnnl_query_undef) : s;
 }
 
 /* The shapes of data, filter and output; the filter's layout is left to oneDNN in `any`. */
-static dnnl_status_t init_conv_mds(const hr_dnn_conv_t* d, hr_onednn_md_t* data, hr_onednn_md_t* filter, hr_onednn_md_t* out, hr_onednn_md_t* any) {
+static dnnl_status_t init_conv_mds(const hr_dnn_conv_t* d, hr_onednn_md_t* data, hr_onednn_md_t* filter, hr_onednn_md_t* out,
+                                   hr_onednn_md_t* any) {
   hr_onednn_layout_t layout;
   hr_onednn_data_layout(d, false, &layout);
   HR_ONEDNN_TRY(init_md(data, &layout));
@@ -85,18 +86,18 @@ static dnnl_status_t describe_conv(const hr_dnn_conv_t* d, const conv_mds_t* m, 
   const dnnl_dims_t stride = {d->stride_h, d->stride_w}, dilation = {d->dilation_h - 1, d->dilation_w - 1};
   const dnnl_dims_t before = {d->pad_top, d->pad_left}, after = {d->pad_bottom, d->pad_right};
   if (d->kind == HR_DNN_CONV_FORWARD)
-    return dnnl_convolution_forward_primitive_desc_create(out, hr_onednn_engine, dnnl_forward_inference, dnnl_convolution_direct, m->data, m->filter,
-                                                          m->bias, m->out, stride, dilation, before, after, attr);
+    return dnnl_convolution_forward_primitive_desc_create(out, hr_onednn_engine, dnnl_forward_inference, dnnl_convolution_direct, m->data,
+                                                          m->filter, m->bias, m->out, stride, dilation, before, after, attr);
   dnnl_primitive_desc_t hint = NULL; /* version 3 wants the forward description that a gradient belongs to */
-  HR_ONEDNN_TRY(dnnl_convolution_forward_primitive_desc_create(&hint, hr_onednn_engine, dnnl_forward_training, dnnl_convolution_direct, m->data,
-                                                               m->filter, NULL, m->out, stride, dilation, before, after, NULL));
+  HR_ONEDNN_TRY(dnnl_convolution_forward_primitive_desc_create(&hint, hr_onednn_engine, dnnl_forward_training, dnnl_convolution_direct,
+                                                               m->data, m->filter, NULL, m->out, stride, dilation, before, after, NULL));
   dnnl_status_t s;
   if (d->kind == HR_DNN_CONV_DATA)
-    s = dnnl_convolution_backward_data_primitive_desc_create(out, hr_onednn_engine, dnnl_convolution_direct, m->data, m->filter, m->out, stride,
-                                                             dilation, before, after, hint, attr);
+    s = dnnl_convolution_backward_data_primitive_desc_create(out, hr_onednn_engine, dnnl_convolution_direct, m->data, m->filter, m->out,
+                                                             stride, dilation, before, after, hint, attr);
   else
-    s = dnnl_convolution_backward_weights_primitive_desc_create(out, hr_onednn_engine, dnnl_convolution_direct, m->data, m->filter, NULL, m->out,
-                                                                stride, dilation, before, after, hint, attr);
+    s = dnnl_convolution_backward_weights_primitive_desc_create(out, hr_onednn_engine, dnnl_convolution_direct, m->data, m->filter, NULL,
+                                                                m->out, stride, dilation, before, after, hint, attr);
   dnnl_primitive_desc_destroy(hint);
   return s;
 }

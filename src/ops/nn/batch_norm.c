@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FusedBatchNorm V1 to V3: y = (x - mean) / sqrt(variance + epsilon) scale + offset per channel. Training takes mean and variance of the batch,
- * and gives them out (the variance times N / (N - 1)), blended into the given ones when exponential_avg_factor is not 1; the reserve spaces
- * hold mean and the plain variance for the gradient. half and bfloat16 data are computed in float.
+/* FusedBatchNorm V1 to V3: y = (x - mean) / sqrt(variance + epsilon) scale + offset per channel. Training takes mean and variance of the
+ * batch, and gives them out (the variance times N / (N - 1)), blended into the given ones when exponential_avg_factor is not 1; the reserve
+ * spaces hold mean and the plain variance for the gradient. half and bfloat16 data are computed in float.
  *
  * Where TensorFlow leaves memory as it was, there are zeros here: outputs 1 to 4 of inference, and everything of an empty batch. */
 #include "ops/nn/batch_norm.h"
@@ -13,8 +13,8 @@
 #include "op/kernel_ctx.h"
 #include "ops/math/matmul/epilogue.h"
 
-extern const hr_op_t hr_op_FusedBatchNorm, hr_op_FusedBatchNormV2, hr_op_FusedBatchNormV3, hr_op_FusedBatchNormGrad, hr_op_FusedBatchNormGradV2,
-    hr_op_FusedBatchNormGradV3;
+extern const hr_op_t hr_op_FusedBatchNorm, hr_op_FusedBatchNormV2, hr_op_FusedBatchNormV3, hr_op_FusedBatchNormGrad,
+    hr_op_FusedBatchNormGradV2, hr_op_FusedBatchNormGradV3;
 HR_ISA_TABLES(hr_batch_norm_vec_t, hr_batch_norm_vec);
 
 /* 1. shapes */
@@ -110,14 +110,18 @@ static hr_status_t sum_part(void* arg, int64_t begin, int64_t end, int chunk) { 
     memset(s1, 0, (size_t)(2 * j->channels) * sizeof *s1);
     if (j->inner == 1) {
       const float* x = j->x + first * j->channels;
-      if (j->dy) j->vec->grad_stats_rows(j->dy + first * j->channels, x, j->pivot, last - first, j->channels, s1, s2);
-      else j->vec->stats_rows(x, j->pivot, last - first, j->channels, s1, s2);
+      if (j->dy)
+        j->vec->grad_stats_rows(j->dy + first * j->channels, x, j->pivot, last - first, j->channels, s1, s2);
+      else
+        j->vec->stats_rows(x, j->pivot, last - first, j->channels, s1, s2);
       continue;
     }
     for (int64_t i = first * j->channels; i < last * j->channels; ++i) {
       const int64_t c = i % j->channels;
-      if (j->dy) j->vec->grad_stats_plane(j->dy + i * j->inner, j->x + i * j->inner, j->pivot[c], j->inner, s1 + c, s2 + c);
-      else j->vec->stats_plane(j->x + i * j->inner, j->pivot[c], j->inner, s1 + c, s2 + c);
+      if (j->dy)
+        j->vec->grad_stats_plane(j->dy + i * j->inner, j->x + i * j->inner, j->pivot[c], j->inner, s1 + c, s2 + c);
+      else
+        j->vec->stats_plane(j->x + i * j->inner, j->pivot[c], j->inner, s1 + c, s2 + c);
     }
   }
   return NULL;
@@ -137,14 +141,18 @@ static hr_status_t apply_part(void* arg, int64_t begin, int64_t end, int chunk) 
   const norm_job_t* j = arg;
   if (j->inner == 1) {
     const int64_t at = begin * j->channels;
-    if (j->dy) j->vec->grad_apply_rows(j->dy + at, j->x + at, j->pivot, j->a, j->b, j->c, end - begin, j->channels, j->y + at);
-    else j->vec->apply_rows(j->x + at, j->pivot, j->a, j->b, end - begin, j->channels, j->y + at);
+    if (j->dy)
+      j->vec->grad_apply_rows(j->dy + at, j->x + at, j->pivot, j->a, j->b, j->c, end - begin, j->channels, j->y + at);
+    else
+      j->vec->apply_rows(j->x + at, j->pivot, j->a, j->b, end - begin, j->channels, j->y + at);
     return NULL;
   }
   for (int64_t i = begin; i < end; ++i) {
     const int64_t c = i % j->channels, at = i * j->inner;
-    if (j->dy) j->vec->grad_apply_plane(j->dy + at, j->x + at, j->pivot[c], j->a[c], j->b[c], j->c[c], j->inner, j->y + at);
-    else j->vec->apply_plane(j->x + at, j->pivot[c], j->a[c], j->b[c], j->inner, j->y + at);
+    if (j->dy)
+      j->vec->grad_apply_plane(j->dy + at, j->x + at, j->pivot[c], j->a[c], j->b[c], j->c[c], j->inner, j->y + at);
+    else
+      j->vec->apply_plane(j->x + at, j->pivot[c], j->a[c], j->b[c], j->inner, j->y + at);
   }
   return NULL;
 }
@@ -158,7 +166,8 @@ static hr_status_t want_channels(hr_kernel_ctx_t* k, int first, int last, int64_
   for (int i = first; i < last; ++i) {
     HR_TRY(hr_want_vector(k, i, "per-channel argument"));
     if (hr_input(k, i)->count != channels)
-      return HR_ERROR(INVALID_ARGUMENT, "input %d has %lld elements for %lld channels", i, (long long)hr_input(k, i)->count, (long long)channels);
+      return HR_ERROR(INVALID_ARGUMENT, "input %d has %lld elements for %lld channels", i, (long long)hr_input(k, i)->count,
+                      (long long)channels);
   }
   return NULL;
 }
@@ -196,7 +205,8 @@ static hr_status_t norm_outputs(hr_kernel_ctx_t* k, int64_t channels, norm_out_t
   return NULL;
 }
 
-static void blend_stats(const norm_prepared_t* m, const float* old_mean, const float* old_variance, double count, int64_t channels, norm_out_t* o) {
+static void blend_stats(const norm_prepared_t* m, const float* old_mean, const float* old_variance, double count, int64_t channels,
+                        norm_out_t* o) {
   const float f = m->factor, unbias = count > 1.0 ? (float)(count / (count - 1.0)) : 1.0f;
   for (int64_t c = 0; c < channels; ++c) {
     const float variance = o->saved_variance[c] * unbias;
@@ -255,7 +265,8 @@ done:
 }
 
 /* dy, x (float) to dx (float), d_scale, d_offset. */
-static hr_status_t run_norm_grad(hr_kernel_ctx_t* k, const norm_prepared_t* m, norm_job_t* j, float* d_scale, float* d_offset, float* work) {
+static hr_status_t run_norm_grad(hr_kernel_ctx_t* k, const norm_prepared_t* m, norm_job_t* j, float* d_scale, float* d_offset,
+                                 float* work) {
   const float *scale = hr_input(k, 2)->data, *mean = hr_input(k, 3)->data, *variance = hr_input(k, 4)->data;
   float *a = work, *b = a + j->channels, *c = b + j->channels;
   const double count = (double)j->outer * (double)j->inner;
@@ -275,7 +286,8 @@ static hr_status_t run_norm_grad(hr_kernel_ctx_t* k, const norm_prepared_t* m, n
   return apply_all(k, j);
 }
 
-static hr_status_t grad_outputs(hr_kernel_ctx_t* k, const hr_shape_t* shape, int64_t channels, hr_tensor_t** dx, float** d_scale, float** d_offset) {
+static hr_status_t grad_outputs(hr_kernel_ctx_t* k, const hr_shape_t* shape, int64_t channels, hr_tensor_t** dx, float** d_scale,
+                                float** d_offset) {
   const hr_shape_t vector = hr_shape_vector(channels), none = hr_shape_vector(0);
   hr_tensor_t* t;
   HR_TRY(hr_output(k, 0, shape, dx));
@@ -321,10 +333,15 @@ done:
 /* 3. gradients */
 static void norm_grad(hr_grad_ctx_t* g, const char* op, bool third) {
   const bool training = hr_attrs_bool(hr_grad_attrs(g), "is_training");
-  const hr_value_t in[6] = {hr_grad_upstream(g, 0), hr_grad_input(g, 0), hr_grad_input(g, 1), training ? hr_grad_output(g, 3) : hr_grad_input(g, 3),
-                            training ? hr_grad_output(g, 4) : hr_grad_input(g, 4), third ? hr_grad_output(g, 5) : HR_NO_VALUE};
+  const hr_value_t in[6] = {hr_grad_upstream(g, 0),
+                            hr_grad_input(g, 0),
+                            hr_grad_input(g, 1),
+                            training ? hr_grad_output(g, 3) : hr_grad_input(g, 3),
+                            training ? hr_grad_output(g, 4) : hr_grad_input(g, 4),
+                            third ? hr_grad_output(g, 5) : HR_NO_VALUE};
   const hr_named_attr_t attrs[3] = {hr_at("epsilon", *hr_attrs_find(hr_grad_attrs(g), "epsilon")),
-                                    hr_at("data_format", *hr_attrs_find(hr_grad_attrs(g), "data_format")), hr_at_bool("is_training", training)};
+                                    hr_at("data_format", *hr_attrs_find(hr_grad_attrs(g), "data_format")),
+                                    hr_at_bool("is_training", training)};
   hr_value_t d = hr_emit(g, op, third ? 6 : 5, in, 3, attrs);
   for (int i = 0; i < 3; ++i) hr_grad_give(g, i, hr_emit_nth(d, i));
 }
@@ -332,16 +349,14 @@ static void norm_grad_v1(hr_grad_ctx_t* g) { norm_grad(g, "FusedBatchNormGrad", 
 static void norm_grad_v2(hr_grad_ctx_t* g) { norm_grad(g, "FusedBatchNormGradV2", false); }
 static void norm_grad_v3(hr_grad_ctx_t* g) { norm_grad(g, "FusedBatchNormGradV3", true); }
 
-/* The gradient's gradient, from the formula. With r = 1 / sqrt(v + eps), z = x - mean, per channel the upstream A of dx, B of d_scale and C of
- * d_offset, s the scale, a bar for the mean over the batch, S = mean(dy z), Q = mean(A z):
- *   training   d dy = s r (A - mean A - r^2 Q z) + B r z + C
- *              d x  = (B r - s r^3 Q)(dy - mean dy) - s r^3 S (A - mean A) - r^3 z (s (mean(A dy) - mean A mean dy) - 3 s r^2 S Q + B S)
- *              d s  = r sum(A (dy - mean dy - r^2 S z))
- * (mean and v are the batch's own, taken from x again, since they move with it)
- *   inference  d dy = s r A + B r z + C,  d x = B r dy,  d s = r sum(A dy) */
+/* The gradient's gradient, from the formula. With r = 1 / sqrt(v + eps), z = x - mean, per channel the upstream A of dx, B of d_scale and C
+ * of d_offset, s the scale, a bar for the mean over the batch, S = mean(dy z), Q = mean(A z): training   d dy = s r (A - mean A - r^2 Q z)
+ * + B r z + C d x  = (B r - s r^3 Q)(dy - mean dy) - s r^3 S (A - mean A) - r^3 z (s (mean(A dy) - mean A mean dy) - 3 s r^2 S Q + B S) d s
+ * = r sum(A (dy - mean dy - r^2 S z)) (mean and v are the batch's own, taken from x again, since they move with it) inference  d dy = s r A
+ * + B r z + C,  d x = B r dy,  d s = r sum(A dy) */
 typedef struct {
   hr_grad_ctx_t* g;
-  hr_value_t axes, column;   /* the axes of a mean; the shape of a channel vector that broadcasts */
+  hr_value_t axes, column; /* the axes of a mean; the shape of a channel vector that broadcasts */
   hr_value_t dy, z, r, s, A, B, C;
 } second_t;
 
@@ -394,7 +409,8 @@ static void second_inference(const second_t* t) {
 static void second_training(const second_t* t) {
   hr_grad_ctx_t* g = t->g;
   hr_value_t r2 = hr_emit_square(g, t->r), r3 = mul(t, r2, t->r), sr3 = mul(t, t->s, r3), Br = mul(t, t->B, t->r);
-  hr_value_t mean_dy = mean_of(t, t->dy), mean_A = mean_of(t, t->A), S = mean_of(t, mul(t, t->dy, t->z)), Q = mean_of(t, mul(t, t->A, t->z));
+  hr_value_t mean_dy = mean_of(t, t->dy), mean_A = mean_of(t, t->A), S = mean_of(t, mul(t, t->dy, t->z)),
+             Q = mean_of(t, mul(t, t->A, t->z));
   hr_value_t dy0 = sub(t, t->dy, mean_dy), A0 = sub(t, t->A, mean_A);
   hr_value_t d_dy = mul(t, mul(t, t->s, t->r), sub(t, A0, mul(t, mul(t, r2, Q), t->z)));
   d_dy = hr_emit_add(g, hr_emit_add(g, d_dy, mul(t, Br, t->z)), t->C);
@@ -409,51 +425,85 @@ static void second_training(const second_t* t) {
 
 static void norm_grad_grad(hr_grad_ctx_t* g) {
   const second_t t = start_second(g);
-  if (hr_attrs_bool(hr_grad_attrs(g), "is_training")) second_training(&t);
-  else second_inference(&t);
+  if (hr_attrs_bool(hr_grad_attrs(g), "is_training"))
+    second_training(&t);
+  else
+    second_inference(&t);
 }
 
 /* 4. definitions */
-#define NORM_ROWS(set, fn) HR_KERNELS({.where = {{"T", set}}, .prepared_bytes = sizeof(norm_prepared_t), .prepare = prepare_norm, .compute = fn})
+#define NORM_ROWS(set, fn) \
+  HR_KERNELS({.where = {{"T", set}}, .prepared_bytes = sizeof(norm_prepared_t), .prepare = prepare_norm, .compute = fn})
 #define NORM_ROWS_U(fn) \
-  HR_KERNELS({.where = {{"T", NORM_DATA}, {"U", HR_M(F32)}}, .prepared_bytes = sizeof(norm_prepared_t), .prepare = prepare_norm, .compute = fn})
-#define NORM_DATA (HR_M(F32) | HR_M(F16) | HR_M(BF16))
+  HR_KERNELS(           \
+      {.where = {{"T", NORM_DATA}, {"U", HR_M(F32)}}, .prepared_bytes = sizeof(norm_prepared_t), .prepare = prepare_norm, .compute = fn})
+#define NORM_DATA  (HR_M(F32) | HR_M(F16) | HR_M(BF16))
 #define FORMATS_2D "data_format: string{'NHWC','NCHW'} = 'NHWC'; is_training: bool = true"
 #define FORMATS_3D "data_format: string{'NHWC','NCHW','NDHWC','NCDHW'} = 'NHWC'; is_training: bool = true"
-#define EPSILON "epsilon: float = 0.0001; "
-#define FACTOR "exponential_avg_factor: float = 1; "
+#define EPSILON    "epsilon: float = 0.0001; "
+#define FACTOR     "exponential_avg_factor: float = 1; "
 
 const hr_op_t hr_op_FusedBatchNorm = {
     .name = "FusedBatchNorm",
-    .sig = "x: T; scale: T; offset: T; mean: T; variance: T -> y: T; batch_mean: T; batch_variance: T; reserve_space_1: T; reserve_space_2: T",
-    .attrs = "T: type{float}; " EPSILON FACTOR FORMATS_2D, .shape = infer_norm, .grad = norm_grad_v1, NORM_ROWS(HR_M(F32), fused_norm),
-    .doc = "(x - mean) / sqrt(variance + epsilon) scale + offset per channel", HR_HERE};
+    .sig =
+        "x: T; scale: T; offset: T; mean: T; variance: T -> y: T; batch_mean: T; batch_variance: T; reserve_space_1: T; reserve_space_2: T",
+    .attrs = "T: type{float}; " EPSILON FACTOR FORMATS_2D,
+    .shape = infer_norm,
+    .grad = norm_grad_v1,
+    NORM_ROWS(HR_M(F32), fused_norm),
+    .doc = "(x - mean) / sqrt(variance + epsilon) scale + offset per channel",
+    HR_HERE};
 const hr_op_t hr_op_FusedBatchNormV2 = {
     .name = "FusedBatchNormV2",
-    .sig = "x: T; scale: U; offset: U; mean: U; variance: U -> y: T; batch_mean: U; batch_variance: U; reserve_space_1: U; reserve_space_2: U",
-    .attrs = "T: type{half,bfloat16,float}; U: type{float}; " EPSILON FACTOR FORMATS_2D, .shape = infer_norm, .grad = norm_grad_v2, NORM_ROWS_U(fused_norm),
-    .doc = "FusedBatchNorm of narrow data with float parameters", HR_HERE};
-const hr_op_t hr_op_FusedBatchNormV3 = {
-    .name = "FusedBatchNormV3",
-    .sig = "x: T; scale: U; offset: U; mean: U; variance: U -> y: T; batch_mean: U; batch_variance: U; reserve_space_1: U; reserve_space_2: U; "
-           "reserve_space_3: U",
-    .attrs = "T: type{half,bfloat16,float}; U: type{bfloat16,float}; " EPSILON FACTOR FORMATS_3D, .shape = infer_norm, .grad = norm_grad_v3,
-    NORM_ROWS_U(fused_norm), .doc = "FusedBatchNormV2 of images or volumes, with a third reserve space", HR_HERE};
+    .sig =
+        "x: T; scale: U; offset: U; mean: U; variance: U -> y: T; batch_mean: U; batch_variance: U; reserve_space_1: U; reserve_space_2: U",
+    .attrs = "T: type{half,bfloat16,float}; U: type{float}; " EPSILON FACTOR FORMATS_2D,
+    .shape = infer_norm,
+    .grad = norm_grad_v2,
+    NORM_ROWS_U(fused_norm),
+    .doc = "FusedBatchNorm of narrow data with float parameters",
+    HR_HERE};
+const hr_op_t hr_op_FusedBatchNormV3 = {.name = "FusedBatchNormV3",
+                                        .sig =
+                                            "x: T; scale: U; offset: U; mean: U; variance: U -> y: T; batch_mean: U; batch_variance: U; "
+                                            "reserve_space_1: U; reserve_space_2: U; "
+                                            "reserve_space_3: U",
+                                        .attrs = "T: type{half,bfloat16,float}; U: type{bfloat16,float}; " EPSILON FACTOR FORMATS_3D,
+                                        .shape = infer_norm,
+                                        .grad = norm_grad_v3,
+                                        NORM_ROWS_U(fused_norm),
+                                        .doc = "FusedBatchNormV2 of images or volumes, with a third reserve space",
+                                        HR_HERE};
 const hr_op_t hr_op_FusedBatchNormGrad = {
     .name = "FusedBatchNormGrad",
-    .sig = "y_backprop: T; x: T; scale: T; reserve_space_1: T; reserve_space_2: T -> x_backprop: T; scale_backprop: T; offset_backprop: T; "
-           "reserve_space_3: T; reserve_space_4: T",
-    .attrs = "T: type{float}; " EPSILON FORMATS_2D, .shape = infer_norm_grad, .grad = norm_grad_grad, NORM_ROWS(HR_M(F32), fused_norm_grad),
-    .doc = "gradient of FusedBatchNorm", HR_HERE};
-const hr_op_t hr_op_FusedBatchNormGradV2 = {
-    .name = "FusedBatchNormGradV2",
-    .sig = "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U -> x_backprop: T; scale_backprop: U; offset_backprop: U; "
-           "reserve_space_3: U; reserve_space_4: U",
-    .attrs = "T: type{half,bfloat16,float}; U: type{float}; " EPSILON FORMATS_2D, .shape = infer_norm_grad, .grad = norm_grad_grad,
-    NORM_ROWS_U(fused_norm_grad), .doc = "gradient of FusedBatchNormV2", HR_HERE};
-const hr_op_t hr_op_FusedBatchNormGradV3 = {
-    .name = "FusedBatchNormGradV3",
-    .sig = "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U; reserve_space_3: U -> x_backprop: T; scale_backprop: U; "
-           "offset_backprop: U; reserve_space_4: U; reserve_space_5: U",
-    .attrs = "T: type{half,bfloat16,float}; U: type{float}; " EPSILON FORMATS_3D, .shape = infer_norm_grad, .grad = norm_grad_grad,
-    NORM_ROWS_U(fused_norm_grad), .doc = "gradient of FusedBatchNormV3", HR_HERE};
+    .sig =
+        "y_backprop: T; x: T; scale: T; reserve_space_1: T; reserve_space_2: T -> x_backprop: T; scale_backprop: T; offset_backprop: T; "
+        "reserve_space_3: T; reserve_space_4: T",
+    .attrs = "T: type{float}; " EPSILON FORMATS_2D,
+    .shape = infer_norm_grad,
+    .grad = norm_grad_grad,
+    NORM_ROWS(HR_M(F32), fused_norm_grad),
+    .doc = "gradient of FusedBatchNorm",
+    HR_HERE};
+const hr_op_t hr_op_FusedBatchNormGradV2 = {.name = "FusedBatchNormGradV2",
+                                            .sig =
+                                                "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U -> x_backprop: "
+                                                "T; scale_backprop: U; offset_backprop: U; "
+                                                "reserve_space_3: U; reserve_space_4: U",
+                                            .attrs = "T: type{half,bfloat16,float}; U: type{float}; " EPSILON FORMATS_2D,
+                                            .shape = infer_norm_grad,
+                                            .grad = norm_grad_grad,
+                                            NORM_ROWS_U(fused_norm_grad),
+                                            .doc = "gradient of FusedBatchNormV2",
+                                            HR_HERE};
+const hr_op_t hr_op_FusedBatchNormGradV3 = {.name = "FusedBatchNormGradV3",
+                                            .sig =
+                                                "y_backprop: T; x: T; scale: float; reserve_space_1: U; reserve_space_2: U; "
+                                                "reserve_space_3: U -> x_backprop: T; scale_backprop: U; "
+                                                "offset_backprop: U; reserve_space_4: U; reserve_space_5: U",
+                                            .attrs = "T: type{half,bfloat16,float}; U: type{float}; " EPSILON FORMATS_3D,
+                                            .shape = infer_norm_grad,
+                                            .grad = norm_grad_grad,
+                                            NORM_ROWS_U(fused_norm_grad),
+                                            .doc = "gradient of FusedBatchNormV3",
+                                            HR_HERE};

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Batch norm's loops for one instruction set, in plain C that the compiler makes vector code of: sums are kept side by side in small arrays. */
+/* Batch norm's loops for one instruction set, in plain C that the compiler makes vector code of: sums are kept side by side in small
+ * arrays. */
 #include "ops/nn/batch_norm.h"
 #include "base/simd.h"
 
 enum { ROWS_AT_ONCE = 32, LANES = 16, BLOCK = 64 };
 
-static inline __attribute__((always_inline)) void stats_block(const float* x, const float* pivot, int64_t rows, int64_t step, int64_t n, double* s1,
-                                                              double* s2) {
+static inline __attribute__((always_inline)) void stats_block(const float* x, const float* pivot, int64_t rows, int64_t step, int64_t n,
+                                                              double* s1, double* s2) {
   float a[BLOCK] = {0}, b[BLOCK] = {0}, p[BLOCK];
   for (int64_t j = 0; j < n; ++j) p[j] = pivot[j];
   for (int64_t r = 0; r < rows; ++r, x += step) {
@@ -29,8 +30,8 @@ static void stats_wide(const float* x, const float* pivot, int64_t rows, int64_t
   }
 }
 
-static inline __attribute__((always_inline)) void grad_stats_block(const float* dy, const float* x, const float* mean, int64_t rows, int64_t step, int64_t n,
-                                                                   double* s1, double* s2) {
+static inline __attribute__((always_inline)) void grad_stats_block(const float* dy, const float* x, const float* mean, int64_t rows,
+                                                                   int64_t step, int64_t n, double* s1, double* s2) {
   float a[BLOCK] = {0}, b[BLOCK] = {0}, m[BLOCK];
   for (int64_t j = 0; j < n; ++j) m[j] = mean[j];
   for (int64_t r = 0; r < rows; ++r, x += step, dy += step) {
@@ -126,8 +127,8 @@ static void apply_plane(const float* x, float mean, float scale, float offset, i
   for (int64_t j = 0; j < n; ++j) y[j] = (x[j] - mean) * scale + offset;
 }
 
-static void grad_apply_rows(const float* dy, const float* x, const float* mean, const float* a, const float* b, const float* c, int64_t rows, int64_t n,
-                            float* dx) {
+static void grad_apply_rows(const float* dy, const float* x, const float* mean, const float* a, const float* b, const float* c,
+                            int64_t rows, int64_t n, float* dx) {
   for (int64_t r = 0; r < rows; ++r, x += n, dy += n, dx += n) {
     float* restrict to = dx;
     for (int64_t j = 0; j < n; ++j) to[j] = a[j] * (dy[j] - b[j] - (x[j] - mean[j]) * c[j]);
@@ -139,5 +140,5 @@ static void grad_apply_plane(const float* dy, const float* x, float mean, float 
 }
 
 extern const hr_batch_norm_vec_t HR_ISA_NAME(hr_batch_norm_vec);
-const hr_batch_norm_vec_t HR_ISA_NAME(hr_batch_norm_vec) = {stats_rows,  stats_plane, grad_stats_rows, grad_stats_plane,
+const hr_batch_norm_vec_t HR_ISA_NAME(hr_batch_norm_vec) = {stats_rows, stats_plane, grad_stats_rows, grad_stats_plane,
                                                             apply_rows, apply_plane, grad_apply_rows, grad_apply_plane};

@@ -21,8 +21,9 @@ static hr_status_t infer_add(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 2, &value));
   HR_TRY(hr_infer_want_rank(s, 1, 1, &bias));
   int64_t channels;
-  HR_TRY(hr_status_note(hr_infer_merge_dim(hr_infer_dim(value, channels_first(hr_infer_attrs(s)) ? 1 : -1), hr_infer_dim(bias, 0), &channels),
-                        "channels of value and length of bias: "));
+  HR_TRY(
+      hr_status_note(hr_infer_merge_dim(hr_infer_dim(value, channels_first(hr_infer_attrs(s)) ? 1 : -1), hr_infer_dim(bias, 0), &channels),
+                     "channels of value and length of bias: "));
   hr_infer_set(s, 0, value);
   return NULL;
 }
@@ -46,8 +47,10 @@ static hr_status_t prepare_bias(hr_prepare_ctx_t* p, void* prepared) {
 static const hr_bias_rows_t* rows_of(hr_dtype_t t) {
   const hr_bias_vec_t* v = HR_ISA_PICK(hr_bias_vec);
   switch (t) {
-    case HR_F32: case HR_C64: return &v->f32;
-    case HR_F64: case HR_C128: return &v->f64;
+    case HR_F32:
+    case HR_C64: return &v->f32;
+    case HR_F64:
+    case HR_C128: return &v->f64;
     case HR_F16: return &v->f16;
     case HR_BF16: return &v->bf16;
     default: break;
@@ -59,9 +62,9 @@ static const hr_bias_rows_t* rows_of(hr_dtype_t t) {
 typedef struct {
   const hr_bias_rows_t* rows;
   const char *x, *bias;
-  char *y, *sums;                   /* of the gradient: partial sums, one line of channels * lanes for each part */
+  char *y, *sums; /* of the gradient: partial sums, one line of channels * lanes for each part */
   int64_t outer, channels, inner, lanes;
-  int64_t part;                     /* outer places of one part */
+  int64_t part; /* outer places of one part */
 } bias_job_t;
 
 static hr_status_t start_job(hr_kernel_ctx_t* k, bias_job_t* j) {
@@ -69,8 +72,12 @@ static hr_status_t start_job(hr_kernel_ctx_t* k, bias_job_t* j) {
   const hr_tensor_t* x = hr_input(k, 0);
   HR_TRY(hr_want_rank_at_least(k, 0, "value", 2));
   const int axis = m->channels_first ? 1 : x->shape.rank - 1;
-  *j = (bias_job_t){.rows = rows_of(x->dtype), .x = x->data, .outer = hr_shape_count_range(&x->shape, 0, axis), .channels = x->shape.dims[axis],
-                    .inner = hr_shape_count_range(&x->shape, axis + 1, x->shape.rank), .lanes = hr_dtype_in(x->dtype, HR_M_COMPLEX) ? 2 : 1};
+  *j = (bias_job_t){.rows = rows_of(x->dtype),
+                    .x = x->data,
+                    .outer = hr_shape_count_range(&x->shape, 0, axis),
+                    .channels = x->shape.dims[axis],
+                    .inner = hr_shape_count_range(&x->shape, axis + 1, x->shape.rank),
+                    .lanes = hr_dtype_in(x->dtype, HR_M_COMPLEX) ? 2 : 1};
   return NULL;
 }
 
@@ -93,7 +100,8 @@ static hr_status_t bias_add(hr_kernel_ctx_t* k) {
   hr_tensor_t* y;
   HR_TRY(start_job(k, &j));
   HR_TRY(hr_want_vector(k, 1, "bias"));
-  if (bias->count != j.channels) return HR_ERROR(INVALID_ARGUMENT, "bias has %lld elements for %lld channels", (long long)bias->count, (long long)j.channels);
+  if (bias->count != j.channels)
+    return HR_ERROR(INVALID_ARGUMENT, "bias has %lld elements for %lld channels", (long long)bias->count, (long long)j.channels);
   j.bias = bias->data;
   HR_TRY(hr_output_take(k, 0, 0, &x->shape, &y));
   if (y->count == 0) return NULL;
@@ -162,16 +170,34 @@ static void grad_of_grad(hr_grad_ctx_t* g) { /* every place of a channel receive
 }
 
 /* 4. definitions */
-#define BIAS_TYPES                                                                                                                                   \
-  "T: type{float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64}"
-#define BIAS_ROW(fn) HR_KERNELS({.where = {{"T", HR_M_NUMBER}}, .prepared_bytes = sizeof(bias_prepared_t), .prepare = prepare_bias, .compute = fn})
+#define BIAS_TYPES                                                                                                                      \
+  "T: "                                                                                                                                 \
+  "type{float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32," \
+  "uint64}"
+#define BIAS_ROW(fn) \
+  HR_KERNELS({.where = {{"T", HR_M_NUMBER}}, .prepared_bytes = sizeof(bias_prepared_t), .prepare = prepare_bias, .compute = fn})
 
-const hr_op_t hr_op_BiasAdd = {
-    .name = "BiasAdd", .sig = "value: T; bias: T -> output: T", .attrs = BIAS_TYPES "; data_format: string{'NHWC','NCHW'} = 'NHWC'",
-    .shape = infer_add, .grad = grad_of_add, BIAS_ROW(bias_add), .doc = "value + bias along the channels", HR_HERE};
-const hr_op_t hr_op_BiasAddV1 = {
-    .name = "BiasAddV1", .sig = "value: T; bias: T -> output: T", .attrs = BIAS_TYPES,
-    .shape = infer_add, .grad = grad_of_add, BIAS_ROW(bias_add), .doc = "value + bias along the last axis", HR_HERE};
-const hr_op_t hr_op_BiasAddGrad = {
-    .name = "BiasAddGrad", .sig = "out_backprop: T -> output: T", .attrs = BIAS_TYPES "; data_format: string{'NHWC','NCHW'} = 'NHWC'",
-    .shape = infer_grad, .grad = grad_of_grad, BIAS_ROW(bias_add_grad), .doc = "sum over all axes but the channels", HR_HERE};
+const hr_op_t hr_op_BiasAdd = {.name = "BiasAdd",
+                               .sig = "value: T; bias: T -> output: T",
+                               .attrs = BIAS_TYPES "; data_format: string{'NHWC','NCHW'} = 'NHWC'",
+                               .shape = infer_add,
+                               .grad = grad_of_add,
+                               BIAS_ROW(bias_add),
+                               .doc = "value + bias along the channels",
+                               HR_HERE};
+const hr_op_t hr_op_BiasAddV1 = {.name = "BiasAddV1",
+                                 .sig = "value: T; bias: T -> output: T",
+                                 .attrs = BIAS_TYPES,
+                                 .shape = infer_add,
+                                 .grad = grad_of_add,
+                                 BIAS_ROW(bias_add),
+                                 .doc = "value + bias along the last axis",
+                                 HR_HERE};
+const hr_op_t hr_op_BiasAddGrad = {.name = "BiasAddGrad",
+                                   .sig = "out_backprop: T -> output: T",
+                                   .attrs = BIAS_TYPES "; data_format: string{'NHWC','NCHW'} = 'NHWC'",
+                                   .shape = infer_grad,
+                                   .grad = grad_of_grad,
+                                   BIAS_ROW(bias_add_grad),
+                                   .doc = "sum over all axes but the channels",
+                                   HR_HERE};

@@ -57,7 +57,8 @@ hr_status_t hr_pool_geometry(const hr_window_t* w, const hr_shape_t* in, hr_pool
 hr_status_t hr_pool_check(const hr_shape_t* want, const hr_shape_t* got, const char* what) {
   char text[2][HR_SHAPE_TEXT];
   if (hr_shape_equal(want, got)) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "%s is %s; %s is right for this window", what, hr_shape_format(got, text[0]), hr_shape_format(want, text[1]));
+  return HR_ERROR(INVALID_ARGUMENT, "%s is %s; %s is right for this window", what, hr_shape_format(got, text[0]),
+                  hr_shape_format(want, text[1]));
 }
 
 /* --- shape functions ------------------------------------------------------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pooling in one form for 2-D, 3-D, both data formats and windows over channels: images of up to four axes whose cells hold `lanes` adjacent
- * elements. NHWC gives a cell's channels as lanes; NCHW gives one lane and batch * channels images; a window over channels makes channels
- * the fourth axis. Row functions (pool.vec.c) then work on the taps of one window, all lanes at once. */
+/* Pooling in one form for 2-D, 3-D, both data formats and windows over channels: images of up to four axes whose cells hold `lanes`
+ * adjacent elements. NHWC gives a cell's channels as lanes; NCHW gives one lane and batch * channels images; a window over channels makes
+ * channels the fourth axis. Row functions (pool.vec.c) then work on the taps of one window, all lanes at once. */
 #ifndef HR_OPS_NN_POOL_H
 #define HR_OPS_NN_POOL_H
 #include "op/infer.h"
@@ -12,9 +12,9 @@ enum { HR_POOL_AXES = 4 };
 typedef struct {
   int64_t images, lanes;
   int64_t in[HR_POOL_AXES], out[HR_POOL_AXES], size[HR_POOL_AXES], stride[HR_POOL_AXES], before[HR_POOL_AXES];
-  int64_t in_step[HR_POOL_AXES];      /* elements between neighbours; outputs are dense in walking order */
-  int64_t in_image, out_cells;        /* elements of an input image; cells of an output image */
-  bool tiles;                         /* windows cover the image exactly once */
+  int64_t in_step[HR_POOL_AXES]; /* elements between neighbours; outputs are dense in walking order */
+  int64_t in_image, out_cells;   /* elements of an input image; cells of an output image */
+  bool tiles;                    /* windows cover the image exactly once */
 } hr_pool_t;
 
 /* The taps of one window after another: cells inside the image, as offsets of elements from the image's start. */
@@ -49,10 +49,10 @@ typedef hr_status_t (*hr_pool_cells_fn)(const hr_pool_job_t* job, int64_t image,
 struct hr_pool_job {
   const hr_pool_t* p;
   hr_pool_cells_fn fn;
-  const void* rows;     /* hr_pool_max_rows_t or hr_pool_avg_rows_t */
-  const char *x, *g;    /* input; gradient */
+  const void* rows;  /* hr_pool_max_rows_t or hr_pool_avg_rows_t */
+  const char *x, *g; /* input; gradient */
   char* y;
-  size_t size;          /* of an element */
+  size_t size; /* of an element */
 };
 HR_MUST_USE hr_status_t hr_pool_run_cells(hr_kernel_ctx_t* k, const hr_pool_job_t* job, bool by_image);
 
@@ -62,7 +62,8 @@ typedef struct {
   /* dx[first tap that is the maximum] += dy; `store`: writes every tap, the others with 0. */
   void (*max_grad)(const void* x, const int64_t* taps, int64_t count, int64_t lanes, const void* dy, void* dx, bool store);
   void (*max_pick)(const void* x, const void* g, const int64_t* taps, int64_t count, int64_t lanes, void* y); /* y = g[first maximum] */
-  void (*max_index)(const void* x, const int64_t* taps, int64_t count, int64_t lanes, void* y, int64_t* index); /* index: the tap's offset + lane */
+  void (*max_index)(const void* x, const int64_t* taps, int64_t count, int64_t lanes, void* y,
+                    int64_t* index); /* index: the tap's offset + lane */
 } hr_pool_max_rows_t;
 typedef struct {
   void (*mean)(const void* x, const int64_t* taps, int64_t count, int64_t lanes, void* y);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Max pooling that tells where each maximum was, and the gradients that use that. The index is (y width + x) channels + c, within the image or,
- * with include_batch_in_index, within the batch. Indices that point outside end in INVALID_ARGUMENT. */
+/* Max pooling that tells where each maximum was, and the gradients that use that. The index is (y width + x) channels + c, within the image
+ * or, with include_batch_in_index, within the batch. Indices that point outside end in INVALID_ARGUMENT. */
 #include <string.h>
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -26,16 +26,21 @@ static hr_status_t prepare_argmax(hr_prepare_ctx_t* p, void* prepared) {
   return hr_pool_prepare_2d(p, &m->pool);
 }
 
-static int64_t read_index(const hr_tensor_t* t, int64_t i) { return t->dtype == HR_I64 ? ((const int64_t*)t->data)[i] : ((const int32_t*)t->data)[i]; }
+static int64_t read_index(const hr_tensor_t* t, int64_t i) {
+  return t->dtype == HR_I64 ? ((const int64_t*)t->data)[i] : ((const int32_t*)t->data)[i];
+}
 
 static void write_indices(hr_tensor_t* t, int64_t at, const int64_t* from, int64_t count, int64_t add) {
   for (int64_t i = 0; i < count; ++i) {
-    if (t->dtype == HR_I64) ((int64_t*)t->data)[at + i] = from[i] + add;
-    else ((int32_t*)t->data)[at + i] = (int32_t)(from[i] + add);
+    if (t->dtype == HR_I64)
+      ((int64_t*)t->data)[at + i] = from[i] + add;
+    else
+      ((int32_t*)t->data)[at + i] = (int32_t)(from[i] + add);
   }
 }
 
-static hr_status_t argmax_cells(const hr_pool_t* p, const hr_tensor_t* x, bool batch_too, hr_tensor_t* y, hr_tensor_t* index, int64_t* line) {
+static hr_status_t argmax_cells(const hr_pool_t* p, const hr_tensor_t* x, bool batch_too, hr_tensor_t* y, hr_tensor_t* index,
+                                int64_t* line) {
   const hr_pool_max_rows_t* rows = hr_pool_max_rows(x->dtype);
   const size_t size = hr_dtype_size(x->dtype);
   hr_pool_walk_t w;
@@ -62,7 +67,8 @@ static hr_status_t max_pool_argmax(hr_kernel_ctx_t* k) {
   hr_tensor_t line = {0};
   HR_TRY(hr_pool_geometry(&m->pool.window, &x->shape, &p, &shape));
   if (x->count == 0) return HR_ERROR(INVALID_ARGUMENT, "the input is empty; a maximum has no place in it");
-  if (hr_output_dtype(k, 1) == HR_I32 && x->count > INT32_MAX) return HR_ERROR(INVALID_ARGUMENT, "the input is too large for indices of int32");
+  if (hr_output_dtype(k, 1) == HR_I32 && x->count > INT32_MAX)
+    return HR_ERROR(INVALID_ARGUMENT, "the input is too large for indices of int32");
   HR_TRY(hr_output(k, 0, &shape, &y));
   HR_TRY(hr_output(k, 1, &shape, &index));
   const hr_shape_t lanes = hr_shape_vector(p.lanes);
@@ -73,19 +79,21 @@ static hr_status_t max_pool_argmax(hr_kernel_ctx_t* k) {
 }
 
 /* The element of a tensor of `count` elements that index i of `per_image` indices an image points to. */
-static hr_status_t resolve_index(const hr_tensor_t* index, int64_t i, int64_t per_image, int64_t image_elements, int64_t count, bool batch_too, int64_t* out) {
+static hr_status_t resolve_index(const hr_tensor_t* index, int64_t i, int64_t per_image, int64_t image_elements, int64_t count,
+                                 bool batch_too, int64_t* out) {
   const int64_t given = read_index(index, i), image = i / per_image, limit = batch_too ? count : image_elements;
   if (given < 0 || given >= limit)
-    return HR_ERROR(INVALID_ARGUMENT, "argmax has %lld in place %lld; it lies in [0, %lld)", (long long)given, (long long)i, (long long)limit);
+    return HR_ERROR(INVALID_ARGUMENT, "argmax has %lld in place %lld; it lies in [0, %lld)", (long long)given, (long long)i,
+                    (long long)limit);
   *out = batch_too ? given : image * image_elements + given;
   return NULL;
 }
 
-#define DEFINE_ADD_AT(suffix, T, sum) \
+#define DEFINE_ADD_AT(suffix, T, sum)                                              \
   static void add_at_##suffix(void* to, int64_t at, const void* from, int64_t i) { \
-    T* y = (T*)to + at;               \
-    const T x = ((const T*)from)[i];  \
-    *y = sum;                         \
+    T* y = (T*)to + at;                                                            \
+    const T x = ((const T*)from)[i];                                               \
+    *y = sum;                                                                      \
   }
 DEFINE_ADD_AT(f32, float, *y + x)
 DEFINE_ADD_AT(f64, double, *y + x)
@@ -178,21 +186,35 @@ static void argmax_grad_grad_grad(hr_grad_ctx_t* g) {
 
 /* 4. definitions */
 #define ARGMAX_WINDOW "ksize: list(int) >= 4; strides: list(int) >= 4; "
-#define ARGMAX_PADS "padding: string{'SAME','VALID'}; include_batch_in_index: bool = false; "
-#define ARGMAX_TYPES "T: type{float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64}"
-#define ARGMAX_ROW(fn)                                                                                                                   \
-  HR_KERNELS({.where = {{"T", HR_M_REAL}, {"Targmax", HR_M_INDEX}}, .prepared_bytes = sizeof(argmax_prepared_t), .prepare = prepare_argmax, \
+#define ARGMAX_PADS   "padding: string{'SAME','VALID'}; include_batch_in_index: bool = false; "
+#define ARGMAX_TYPES  "T: type{float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64}"
+#define ARGMAX_ROW(fn)                                              \
+  HR_KERNELS({.where = {{"T", HR_M_REAL}, {"Targmax", HR_M_INDEX}}, \
+              .prepared_bytes = sizeof(argmax_prepared_t),          \
+              .prepare = prepare_argmax,                            \
               .compute = fn})
 
-const hr_op_t hr_op_MaxPoolWithArgmax = {
-    .name = "MaxPoolWithArgmax", .sig = "input: T -> output: T; argmax: Targmax",
-    .attrs = ARGMAX_WINDOW "Targmax: type{int32,int64} = int64; " ARGMAX_PADS ARGMAX_TYPES,
-    .shape = hr_pool_infer_2d, .grad = argmax_grad, ARGMAX_ROW(max_pool_argmax), .doc = "maximum of each window and where it was", HR_HERE};
-const hr_op_t hr_op_MaxPoolGradWithArgmax = {
-    .name = "MaxPoolGradWithArgmax", .sig = "input: T; grad: T; argmax: Targmax -> output: T",
-    .attrs = ARGMAX_WINDOW ARGMAX_PADS "Targmax: type{int32,int64}; " ARGMAX_TYPES,
-    .shape = hr_infer_same, .grad = argmax_grad_grad, ARGMAX_ROW(max_pool_grad_argmax), .doc = "gradient of MaxPoolWithArgmax", HR_HERE};
-const hr_op_t hr_op_MaxPoolGradGradWithArgmax = {
-    .name = "MaxPoolGradGradWithArgmax", .sig = "input: T; grad: T; argmax: Targmax -> output: T",
-    .attrs = ARGMAX_WINDOW ARGMAX_PADS "Targmax: type{int32,int64}; " ARGMAX_TYPES,
-    .shape = infer_like_index, .grad = argmax_grad_grad_grad, ARGMAX_ROW(max_pool_grad_grad_argmax), .doc = "gradient of MaxPoolGradWithArgmax", HR_HERE};
+const hr_op_t hr_op_MaxPoolWithArgmax = {.name = "MaxPoolWithArgmax",
+                                         .sig = "input: T -> output: T; argmax: Targmax",
+                                         .attrs = ARGMAX_WINDOW "Targmax: type{int32,int64} = int64; " ARGMAX_PADS ARGMAX_TYPES,
+                                         .shape = hr_pool_infer_2d,
+                                         .grad = argmax_grad,
+                                         ARGMAX_ROW(max_pool_argmax),
+                                         .doc = "maximum of each window and where it was",
+                                         HR_HERE};
+const hr_op_t hr_op_MaxPoolGradWithArgmax = {.name = "MaxPoolGradWithArgmax",
+                                             .sig = "input: T; grad: T; argmax: Targmax -> output: T",
+                                             .attrs = ARGMAX_WINDOW ARGMAX_PADS "Targmax: type{int32,int64}; " ARGMAX_TYPES,
+                                             .shape = hr_infer_same,
+                                             .grad = argmax_grad_grad,
+                                             ARGMAX_ROW(max_pool_grad_argmax),
+                                             .doc = "gradient of MaxPoolWithArgmax",
+                                             HR_HERE};
+const hr_op_t hr_op_MaxPoolGradGradWithArgmax = {.name = "MaxPoolGradGradWithArgmax",
+                                                 .sig = "input: T; grad: T; argmax: Targmax -> output: T",
+                                                 .attrs = ARGMAX_WINDOW ARGMAX_PADS "Targmax: type{int32,int64}; " ARGMAX_TYPES,
+                                                 .shape = infer_like_index,
+                                                 .grad = argmax_grad_grad_grad,
+                                                 ARGMAX_ROW(max_pool_grad_grad_argmax),
+                                                 .doc = "gradient of MaxPoolGradWithArgmax",
+                                                 HR_HERE};

@@ -49,7 +49,8 @@ static hr_status_t avg_pool(hr_kernel_ctx_t* k) {
   HR_TRY(check_depth(&m->window));
   HR_TRY(hr_pool_geometry(&m->window, &x->shape, &p, &shape));
   HR_TRY(hr_output(k, 0, &shape, &y));
-  const hr_pool_job_t job = {.p = &p, .fn = mean_cells, .rows = hr_pool_avg_rows(x->dtype), .x = x->data, .y = y->data, .size = hr_dtype_size(x->dtype)};
+  const hr_pool_job_t job = {
+      .p = &p, .fn = mean_cells, .rows = hr_pool_avg_rows(x->dtype), .x = x->data, .y = y->data, .size = hr_dtype_size(x->dtype)};
   return hr_pool_run_cells(k, &job, false);
 }
 
@@ -82,8 +83,8 @@ static hr_status_t avg_pool_grad(hr_kernel_ctx_t* k) { /* orig_input_shape; grad
   HR_TRY(hr_pool_check(&shape, &dy->shape, "grad"));
   HR_TRY(hr_output(k, 0, &in, &dx));
   if (p.out_cells == 0) memset(dx->data, 0, hr_tensor_bytes(dx));
-  const hr_pool_job_t job = {.p = &p, .fn = mean_grad_cells, .rows = hr_pool_avg_rows(dy->dtype), .g = dy->data, .y = dx->data,
-                             .size = hr_dtype_size(dy->dtype)};
+  const hr_pool_job_t job = {
+      .p = &p, .fn = mean_grad_cells, .rows = hr_pool_avg_rows(dy->dtype), .g = dy->data, .y = dx->data, .size = hr_dtype_size(dy->dtype)};
   return hr_pool_run_cells(k, &job, !p.tiles);
 }
 
@@ -107,20 +108,43 @@ static void avg_grad_grad(hr_grad_ctx_t* g) { grad_of_avg_grad(g, "AvgPool"); }
 static void avg_grad_grad_3d(hr_grad_ctx_t* g) { grad_of_avg_grad(g, "AvgPool3D"); }
 
 /* 4. definitions */
-#define AVG_ROW(prep, fn) HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT}}, .prepared_bytes = sizeof(hr_pool_prepared_t), .prepare = prep, .compute = fn})
-#define AVG_2D "ksize: list(int) >= 4; strides: list(int) >= 4; padding: string{'SAME','VALID'}; data_format: string{'NHWC','NCHW'} = 'NHWC'; "
-#define AVG_3D "ksize: list(int) >= 5; strides: list(int) >= 5; padding: string{'SAME','VALID'}; data_format: string{'NDHWC','NCDHW'} = 'NDHWC'; "
+#define AVG_ROW(prep, fn) \
+  HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT}}, .prepared_bytes = sizeof(hr_pool_prepared_t), .prepare = prep, .compute = fn})
+#define AVG_2D \
+  "ksize: list(int) >= 4; strides: list(int) >= 4; padding: string{'SAME','VALID'}; data_format: string{'NHWC','NCHW'} = 'NHWC'; "
+#define AVG_3D \
+  "ksize: list(int) >= 5; strides: list(int) >= 5; padding: string{'SAME','VALID'}; data_format: string{'NDHWC','NCDHW'} = 'NDHWC'; "
 #define AVG_TYPES "T: type{half,bfloat16,float,double}"
 
-const hr_op_t hr_op_AvgPool = {
-    .name = "AvgPool", .sig = "value: T -> output: T", .attrs = AVG_2D AVG_TYPES, .shape = hr_pool_infer_2d, .grad = avg_grad,
-    AVG_ROW(hr_pool_prepare_2d, avg_pool), .doc = "mean of each window", HR_HERE};
-const hr_op_t hr_op_AvgPoolGrad = {
-    .name = "AvgPoolGrad", .sig = "orig_input_shape: int32; grad: T -> output: T", .attrs = AVG_2D AVG_TYPES, .shape = infer_grad_2d,
-    .grad = avg_grad_grad, AVG_ROW(hr_pool_prepare_2d, avg_pool_grad), .doc = "gradient of AvgPool", HR_HERE};
-const hr_op_t hr_op_AvgPool3D = {
-    .name = "AvgPool3D", .sig = "input: T -> output: T", .attrs = AVG_3D AVG_TYPES, .shape = hr_pool_infer_3d, .grad = avg_grad_3d,
-    AVG_ROW(hr_pool_prepare_3d, avg_pool), .doc = "AvgPool of volumes", HR_HERE};
-const hr_op_t hr_op_AvgPool3DGrad = {
-    .name = "AvgPool3DGrad", .sig = "orig_input_shape: int32; grad: T -> output: T", .attrs = AVG_3D AVG_TYPES, .shape = infer_grad_3d,
-    .grad = avg_grad_grad_3d, AVG_ROW(hr_pool_prepare_3d, avg_pool_grad), .doc = "gradient of AvgPool3D", HR_HERE};
+const hr_op_t hr_op_AvgPool = {.name = "AvgPool",
+                               .sig = "value: T -> output: T",
+                               .attrs = AVG_2D AVG_TYPES,
+                               .shape = hr_pool_infer_2d,
+                               .grad = avg_grad,
+                               AVG_ROW(hr_pool_prepare_2d, avg_pool),
+                               .doc = "mean of each window",
+                               HR_HERE};
+const hr_op_t hr_op_AvgPoolGrad = {.name = "AvgPoolGrad",
+                                   .sig = "orig_input_shape: int32; grad: T -> output: T",
+                                   .attrs = AVG_2D AVG_TYPES,
+                                   .shape = infer_grad_2d,
+                                   .grad = avg_grad_grad,
+                                   AVG_ROW(hr_pool_prepare_2d, avg_pool_grad),
+                                   .doc = "gradient of AvgPool",
+                                   HR_HERE};
+const hr_op_t hr_op_AvgPool3D = {.name = "AvgPool3D",
+                                 .sig = "input: T -> output: T",
+                                 .attrs = AVG_3D AVG_TYPES,
+                                 .shape = hr_pool_infer_3d,
+                                 .grad = avg_grad_3d,
+                                 AVG_ROW(hr_pool_prepare_3d, avg_pool),
+                                 .doc = "AvgPool of volumes",
+                                 HR_HERE};
+const hr_op_t hr_op_AvgPool3DGrad = {.name = "AvgPool3DGrad",
+                                     .sig = "orig_input_shape: int32; grad: T -> output: T",
+                                     .attrs = AVG_3D AVG_TYPES,
+                                     .shape = infer_grad_3d,
+                                     .grad = avg_grad_grad_3d,
+                                     AVG_ROW(hr_pool_prepare_3d, avg_pool_grad),
+                                     .doc = "gradient of AvgPool3D",
+                                     HR_HERE};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Max pooling in two and three dimensions, its gradient and that one's. Of equal maxima the first in row-major order receives the gradient; a
- * NaN in a window is its maximum. The gradient finds the maximum again from the input: that reads less than a stored index would. */
+/* Max pooling in two and three dimensions, its gradient and that one's. Of equal maxima the first in row-major order receives the gradient;
+ * a NaN in a window is its maximum. The gradient finds the maximum again from the input: that reads less than a stored index would. */
 #include <string.h>
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -48,7 +48,8 @@ static hr_status_t max_pool(hr_kernel_ctx_t* k) {
   HR_TRY(read_window(k, 1, &window));
   HR_TRY(hr_pool_geometry(&window, &x->shape, &p, &shape));
   HR_TRY(hr_output(k, 0, &shape, &y));
-  const hr_pool_job_t job = {.p = &p, .fn = max_cells, .rows = hr_pool_max_rows(x->dtype), .x = x->data, .y = y->data, .size = hr_dtype_size(x->dtype)};
+  const hr_pool_job_t job = {
+      .p = &p, .fn = max_cells, .rows = hr_pool_max_rows(x->dtype), .x = x->data, .y = y->data, .size = hr_dtype_size(x->dtype)};
   return hr_pool_run_cells(k, &job, false);
 }
 
@@ -57,7 +58,8 @@ static hr_status_t max_grad_cells(const hr_pool_job_t* j, int64_t image, int64_t
   const hr_pool_t* p = j->p;
   hr_pool_walk_t w;
   HR_TRY(hr_pool_walk_init(&w, p));
-  const char *x = j->x + (size_t)(image * p->in_image) * j->size, *dy = j->g + (size_t)((image * p->out_cells + begin) * p->lanes) * j->size;
+  const char *x = j->x + (size_t)(image * p->in_image) * j->size,
+             *dy = j->g + (size_t)((image * p->out_cells + begin) * p->lanes) * j->size;
   char* dx = j->y + (size_t)(image * p->in_image) * j->size;
   if (!p->tiles) memset(dx, 0, (size_t)p->in_image * j->size); /* then one call has the whole image */
   for (int64_t cell = begin; cell < end; ++cell, dy += (size_t)p->lanes * j->size) {
@@ -80,7 +82,12 @@ static hr_status_t max_pool_grad(hr_kernel_ctx_t* k) { /* orig_input; orig_outpu
   HR_TRY(hr_pool_check(&shape, &dy->shape, "grad"));
   HR_TRY(hr_output(k, 0, &x->shape, &dx));
   if (p.out_cells == 0) memset(dx->data, 0, hr_tensor_bytes(dx)); /* no window reaches anything */
-  const hr_pool_job_t job = {.p = &p, .fn = max_grad_cells, .rows = hr_pool_max_rows(x->dtype), .x = x->data, .g = dy->data, .y = dx->data,
+  const hr_pool_job_t job = {.p = &p,
+                             .fn = max_grad_cells,
+                             .rows = hr_pool_max_rows(x->dtype),
+                             .x = x->data,
+                             .g = dy->data,
+                             .y = dx->data,
                              .size = hr_dtype_size(x->dtype)};
   return hr_pool_run_cells(k, &job, !p.tiles);
 }
@@ -111,7 +118,12 @@ static hr_status_t max_pool_grad_grad(hr_kernel_ctx_t* k) { /* orig_input; orig_
   HR_TRY(hr_pool_check(&shape, &y->shape, "orig_output"));
   HR_TRY(hr_pool_check(&x->shape, &g->shape, "grad"));
   HR_TRY(hr_output(k, 0, &shape, &out));
-  const hr_pool_job_t job = {.p = &p, .fn = max_pick_cells, .rows = hr_pool_max_rows(x->dtype), .x = x->data, .g = g->data, .y = out->data,
+  const hr_pool_job_t job = {.p = &p,
+                             .fn = max_pick_cells,
+                             .rows = hr_pool_max_rows(x->dtype),
+                             .x = x->data,
+                             .g = g->data,
+                             .y = out->data,
                              .size = hr_dtype_size(x->dtype)};
   return hr_pool_run_cells(k, &job, false);
 }
@@ -165,58 +177,105 @@ static void max_grad_grad_grad_3d_fn(hr_grad_ctx_t* g) { grad_of_grad(g, "MaxPoo
 #define POOL_ROW(prep, fn, mark) \
   HR_KERNELS({.where = {{"T", HR_M_REAL}}, .prepared_bytes = sizeof(hr_pool_prepared_t), .prepare = prep, .compute = fn, .arg = mark})
 #define TYPES_FORWARD "T: type{half,bfloat16,float,double,int32,int64,uint8,int16,int8,uint16,qint8} = float"
-#define TYPES_BACK "T: type{float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64}"
-#define WINDOW_2D "ksize: list(int) >= 4; strides: list(int) >= 4; "
-#define PADS_2D "padding: string{'SAME','VALID'}; data_format: string{'NHWC','NCHW'} = 'NHWC'; "
-#define ATTRS_3D "ksize: list(int) >= 5; strides: list(int) >= 5; padding: string{'SAME','VALID'}; data_format: string{'NDHWC','NCDHW'} = 'NDHWC'; "
+#define TYPES_BACK    "T: type{float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64}"
+#define WINDOW_2D     "ksize: list(int) >= 4; strides: list(int) >= 4; "
+#define PADS_2D       "padding: string{'SAME','VALID'}; data_format: string{'NHWC','NCHW'} = 'NHWC'; "
+#define ATTRS_3D \
+  "ksize: list(int) >= 5; strides: list(int) >= 5; padding: string{'SAME','VALID'}; data_format: string{'NDHWC','NCDHW'} = 'NDHWC'; "
 
-const hr_op_t hr_op_MaxPool = {
-    .name = "MaxPool", .sig = "input: T -> output: T",
-    .attrs = TYPES_FORWARD "; " WINDOW_2D "padding: string{'SAME','VALID','EXPLICIT'}; explicit_paddings: list(int) = []; "
-             "data_format: string{'NHWC','NCHW','NCHW_VECT_C'} = 'NHWC'",
-    .shape = hr_pool_infer_2d, .grad = max_pool_grad_fn, POOL_ROW(hr_pool_prepare_2d, max_pool, NULL), .doc = "maximum of each window", HR_HERE};
+const hr_op_t hr_op_MaxPool = {.name = "MaxPool",
+                               .sig = "input: T -> output: T",
+                               .attrs = TYPES_FORWARD "; " WINDOW_2D
+                                                      "padding: string{'SAME','VALID','EXPLICIT'}; explicit_paddings: list(int) = []; "
+                                                      "data_format: string{'NHWC','NCHW','NCHW_VECT_C'} = 'NHWC'",
+                               .shape = hr_pool_infer_2d,
+                               .grad = max_pool_grad_fn,
+                               POOL_ROW(hr_pool_prepare_2d, max_pool, NULL),
+                               .doc = "maximum of each window",
+                               HR_HERE};
 
 const hr_op_t hr_op_MaxPoolV2 = {
-    .name = "MaxPoolV2", .sig = "input: T; ksize: int32; strides: int32 -> output: T",
+    .name = "MaxPoolV2",
+    .sig = "input: T; ksize: int32; strides: int32 -> output: T",
     .attrs = TYPES_FORWARD "; padding: string{'SAME','VALID'}; data_format: string{'NHWC','NCHW','NCHW_VECT_C'} = 'NHWC'",
-    .shape = hr_pool_infer_v2, .grad = max_pool_v2_grad_fn, POOL_ROW(hr_pool_prepare_2d, max_pool, &v2_mark),
-    .doc = "maximum of each window; the window is an input", HR_HERE};
+    .shape = hr_pool_infer_v2,
+    .grad = max_pool_v2_grad_fn,
+    POOL_ROW(hr_pool_prepare_2d, max_pool, &v2_mark),
+    .doc = "maximum of each window; the window is an input",
+    HR_HERE};
 
-const hr_op_t hr_op_MaxPoolGrad = {
-    .name = "MaxPoolGrad", .sig = "orig_input: T; orig_output: T; grad: T -> output: T",
-    .attrs = WINDOW_2D "padding: string{'SAME','VALID','EXPLICIT'}; explicit_paddings: list(int) = []; data_format: string{'NHWC','NCHW'} = 'NHWC'; "
-             TYPES_BACK " = float",
-    .shape = hr_infer_same, .grad = max_grad_grad_fn, POOL_ROW(hr_pool_prepare_2d, max_pool_grad, NULL), .doc = "gradient of MaxPool", HR_HERE};
+const hr_op_t hr_op_MaxPoolGrad = {.name = "MaxPoolGrad",
+                                   .sig = "orig_input: T; orig_output: T; grad: T -> output: T",
+                                   .attrs = WINDOW_2D
+                                   "padding: string{'SAME','VALID','EXPLICIT'}; explicit_paddings: list(int) = []; data_format: "
+                                   "string{'NHWC','NCHW'} = 'NHWC'; " TYPES_BACK " = float",
+                                   .shape = hr_infer_same,
+                                   .grad = max_grad_grad_fn,
+                                   POOL_ROW(hr_pool_prepare_2d, max_pool_grad, NULL),
+                                   .doc = "gradient of MaxPool",
+                                   HR_HERE};
 
-const hr_op_t hr_op_MaxPoolGradV2 = {
-    .name = "MaxPoolGradV2", .sig = "orig_input: T; orig_output: T; grad: T; ksize: int32; strides: int32 -> output: T",
-    .attrs = PADS_2D TYPES_BACK " = float", .shape = hr_infer_same, .grad = max_grad_grad_v2_fn,
-    POOL_ROW(hr_pool_prepare_2d, max_pool_grad, &v2_mark), .doc = "gradient of MaxPoolV2", HR_HERE};
+const hr_op_t hr_op_MaxPoolGradV2 = {.name = "MaxPoolGradV2",
+                                     .sig = "orig_input: T; orig_output: T; grad: T; ksize: int32; strides: int32 -> output: T",
+                                     .attrs = PADS_2D TYPES_BACK " = float",
+                                     .shape = hr_infer_same,
+                                     .grad = max_grad_grad_v2_fn,
+                                     POOL_ROW(hr_pool_prepare_2d, max_pool_grad, &v2_mark),
+                                     .doc = "gradient of MaxPoolV2",
+                                     HR_HERE};
 
-const hr_op_t hr_op_MaxPoolGradGrad = {
-    .name = "MaxPoolGradGrad", .sig = "orig_input: T; orig_output: T; grad: T -> output: T", .attrs = WINDOW_2D PADS_2D TYPES_BACK,
-    .shape = infer_output_like_1, .grad = max_grad_grad_grad_fn, POOL_ROW(hr_pool_prepare_2d, max_pool_grad_grad, NULL),
-    .doc = "gradient of MaxPoolGrad", HR_HERE};
+const hr_op_t hr_op_MaxPoolGradGrad = {.name = "MaxPoolGradGrad",
+                                       .sig = "orig_input: T; orig_output: T; grad: T -> output: T",
+                                       .attrs = WINDOW_2D PADS_2D TYPES_BACK,
+                                       .shape = infer_output_like_1,
+                                       .grad = max_grad_grad_grad_fn,
+                                       POOL_ROW(hr_pool_prepare_2d, max_pool_grad_grad, NULL),
+                                       .doc = "gradient of MaxPoolGrad",
+                                       HR_HERE};
 
-const hr_op_t hr_op_MaxPoolGradGradV2 = {
-    .name = "MaxPoolGradGradV2", .sig = "orig_input: T; orig_output: T; grad: T; ksize: int32; strides: int32 -> output: T",
-    .attrs = PADS_2D TYPES_BACK, .shape = infer_output_like_1, .grad = max_grad_grad_grad_v2_fn,
-    POOL_ROW(hr_pool_prepare_2d, max_pool_grad_grad, &v2_mark), .doc = "gradient of MaxPoolGradV2", HR_HERE};
+const hr_op_t hr_op_MaxPoolGradGradV2 = {.name = "MaxPoolGradGradV2",
+                                         .sig = "orig_input: T; orig_output: T; grad: T; ksize: int32; strides: int32 -> output: T",
+                                         .attrs = PADS_2D TYPES_BACK,
+                                         .shape = infer_output_like_1,
+                                         .grad = max_grad_grad_grad_v2_fn,
+                                         POOL_ROW(hr_pool_prepare_2d, max_pool_grad_grad, &v2_mark),
+                                         .doc = "gradient of MaxPoolGradV2",
+                                         HR_HERE};
 
-const hr_op_t hr_op_MaxPool3D = {
-    .name = "MaxPool3D", .sig = "input: T -> output: T", .attrs = ATTRS_3D "T: type{half,bfloat16,float}",
-    .shape = hr_pool_infer_3d, .grad = max_pool_3d_grad_fn, POOL_ROW(hr_pool_prepare_3d, max_pool, NULL), .doc = "MaxPool of volumes", HR_HERE};
+const hr_op_t hr_op_MaxPool3D = {.name = "MaxPool3D",
+                                 .sig = "input: T -> output: T",
+                                 .attrs = ATTRS_3D "T: type{half,bfloat16,float}",
+                                 .shape = hr_pool_infer_3d,
+                                 .grad = max_pool_3d_grad_fn,
+                                 POOL_ROW(hr_pool_prepare_3d, max_pool, NULL),
+                                 .doc = "MaxPool of volumes",
+                                 HR_HERE};
 
-const hr_op_t hr_op_MaxPool3DGrad = {
-    .name = "MaxPool3DGrad", .sig = "orig_input: TInput; orig_output: TInput; grad: T -> output: T",
-    .attrs = ATTRS_3D "T: type{half,bfloat16,float} = float; TInput: type{half,bfloat16,float} = float",
-    .shape = hr_infer_same, .grad = max_grad_grad_3d_fn,
-    HR_KERNELS({.where = {{"T", HR_M(F32)}, {"TInput", HR_M(F32)}}, .prepared_bytes = sizeof(hr_pool_prepared_t), .prepare = hr_pool_prepare_3d, .compute = max_pool_grad},
-               {.where = {{"T", HR_M(F16)}, {"TInput", HR_M(F16)}}, .prepared_bytes = sizeof(hr_pool_prepared_t), .prepare = hr_pool_prepare_3d, .compute = max_pool_grad},
-               {.where = {{"T", HR_M(BF16)}, {"TInput", HR_M(BF16)}}, .prepared_bytes = sizeof(hr_pool_prepared_t), .prepare = hr_pool_prepare_3d, .compute = max_pool_grad}),
-    .doc = "gradient of MaxPool3D", HR_HERE};
+const hr_op_t hr_op_MaxPool3DGrad = {.name = "MaxPool3DGrad",
+                                     .sig = "orig_input: TInput; orig_output: TInput; grad: T -> output: T",
+                                     .attrs = ATTRS_3D "T: type{half,bfloat16,float} = float; TInput: type{half,bfloat16,float} = float",
+                                     .shape = hr_infer_same,
+                                     .grad = max_grad_grad_3d_fn,
+                                     HR_KERNELS({.where = {{"T", HR_M(F32)}, {"TInput", HR_M(F32)}},
+                                                 .prepared_bytes = sizeof(hr_pool_prepared_t),
+                                                 .prepare = hr_pool_prepare_3d,
+                                                 .compute = max_pool_grad},
+                                                {.where = {{"T", HR_M(F16)}, {"TInput", HR_M(F16)}},
+                                                 .prepared_bytes = sizeof(hr_pool_prepared_t),
+                                                 .prepare = hr_pool_prepare_3d,
+                                                 .compute = max_pool_grad},
+                                                {.where = {{"T", HR_M(BF16)}, {"TInput", HR_M(BF16)}},
+                                                 .prepared_bytes = sizeof(hr_pool_prepared_t),
+                                                 .prepare = hr_pool_prepare_3d,
+                                                 .compute = max_pool_grad}),
+                                     .doc = "gradient of MaxPool3D",
+                                     HR_HERE};
 
-const hr_op_t hr_op_MaxPool3DGradGrad = {
-    .name = "MaxPool3DGradGrad", .sig = "orig_input: T; orig_output: T; grad: T -> output: T", .attrs = ATTRS_3D TYPES_BACK,
-    .shape = infer_output_like_1, .grad = max_grad_grad_grad_3d_fn, POOL_ROW(hr_pool_prepare_3d, max_pool_grad_grad, NULL),
-    .doc = "gradient of MaxPool3DGrad", HR_HERE};
+const hr_op_t hr_op_MaxPool3DGradGrad = {.name = "MaxPool3DGradGrad",
+                                         .sig = "orig_input: T; orig_output: T; grad: T -> output: T",
+                                         .attrs = ATTRS_3D TYPES_BACK,
+                                         .shape = infer_output_like_1,
+                                         .grad = max_grad_grad_grad_3d_fn,
+                                         POOL_ROW(hr_pool_prepare_3d, max_pool_grad_grad, NULL),
+                                         .doc = "gradient of MaxPool3DGrad",
+                                         HR_HERE};

@@ -45,12 +45,14 @@ static hr_status_t read_paddings(const hr_node_attrs_t* attrs, hr_window_t* w) {
     if (count == 0) return NULL;
     return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has %d values, but padding is %.*s", count, HR_STR_ARG(padding));
   }
-  if (count != 2 * w->rank) return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has %d values; two for each of %d axes are wanted", count, w->rank);
+  if (count != 2 * w->rank)
+    return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has %d values; two for each of %d axes are wanted", count, w->rank);
   for (int i = 0; i < w->rank; ++i) {
     w->before[i] = values[2 * hr_window_axis(w, i)];
     w->after[i] = values[2 * hr_window_axis(w, i) + 1];
     if (w->before[i] < 0 || w->after[i] < 0 || w->before[i] > INT32_MAX || w->after[i] > INT32_MAX)
-      return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has [%lld, %lld]; paddings are at least 0", (long long)w->before[i], (long long)w->after[i]);
+      return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has [%lld, %lld]; paddings are at least 0", (long long)w->before[i],
+                      (long long)w->after[i]);
     const bool spatial = i > 0 && i < w->rank - 1;
     if (!spatial && (w->before[i] || w->after[i])) return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings pads batch or channels");
   }
@@ -69,7 +71,8 @@ hr_status_t hr_window_read(const hr_node_attrs_t* attrs, int rank, hr_window_t* 
 hr_status_t hr_window_check_spatial(const hr_window_t* w, bool depth) {
   const int c = w->rank - 1;
   if (w->stride[0] != 1 || w->size[0] != 1 || w->dilation[0] != 1) return HR_ERROR(UNIMPLEMENTED, "windows and strides over the batch");
-  if (!depth && (w->stride[c] != 1 || w->size[c] != 1 || w->dilation[c] != 1)) return HR_ERROR(UNIMPLEMENTED, "windows and strides over the channels");
+  if (!depth && (w->stride[c] != 1 || w->size[c] != 1 || w->dilation[c] != 1))
+    return HR_ERROR(UNIMPLEMENTED, "windows and strides over the channels");
   return NULL;
 }
 
@@ -77,7 +80,8 @@ hr_status_t hr_window_fit(const hr_window_t* w, int axis, int64_t in, bool exact
   const int64_t stride = w->stride[axis], size = w->size[axis];
   *before = *after = *out = -1;
   if (in < 0 || size < 0) return NULL;
-  if (size == 0 || size > INT32_MAX || in > INT64_MAX - (INT64_C(1) << 33)) return HR_ERROR(INVALID_ARGUMENT, "window of size %lld", (long long)size);
+  if (size == 0 || size > INT32_MAX || in > INT64_MAX - (INT64_C(1) << 33))
+    return HR_ERROR(INVALID_ARGUMENT, "window of size %lld", (long long)size);
   const int64_t seen = (size - 1) * w->dilation[axis] + 1; /* 32-bit factors: no overflow */
   if (w->padding == HR_WINDOW_SAME) {
     *out = in / stride + (in % stride != 0);

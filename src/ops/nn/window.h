@@ -12,18 +12,16 @@ enum { HR_WINDOW_AXES = 5 };
 typedef enum { HR_WINDOW_SAME, HR_WINDOW_VALID, HR_WINDOW_EXPLICIT } hr_window_padding_t;
 
 typedef struct {
-  int rank;                               /* 4 or 5 */
+  int rank; /* 4 or 5 */
   bool channels_first;
   hr_window_padding_t padding;
-  int64_t size[HR_WINDOW_AXES];           /* ksize; of convolutions set from the filter */
+  int64_t size[HR_WINDOW_AXES]; /* ksize; of convolutions set from the filter */
   int64_t stride[HR_WINDOW_AXES], dilation[HR_WINDOW_AXES];
   int64_t before[HR_WINDOW_AXES], after[HR_WINDOW_AXES]; /* given ones; EXPLICIT only */
 } hr_window_t;
 
 /* Where canonical axis `i` lies in the tensor. */
-static inline int hr_window_axis(const hr_window_t* w, int i) {
-  return !w->channels_first || i == 0 ? i : i == w->rank - 1 ? 1 : i + 1;
-}
+static inline int hr_window_axis(const hr_window_t* w, int i) { return !w->channels_first || i == 0 ? i : i == w->rank - 1 ? 1 : i + 1; }
 
 /* Reads strides, padding, data_format, and where the op has them ksize, dilations, explicit_paddings. INVALID_ARGUMENT: lists of another
  * length, values below 1, paddings that are missing, negative or given without need. */
@@ -35,5 +33,6 @@ HR_MUST_USE hr_status_t hr_window_check_spatial(const hr_window_t* w, bool depth
 
 /* Output size and padding along one axis. in -1 (not known): everything -1. `exact`: a VALID window larger than the image is an error as
  * in shape functions; else only a negative size is. */
-HR_MUST_USE hr_status_t hr_window_fit(const hr_window_t* w, int axis, int64_t in, bool exact, int64_t* before, int64_t* after, int64_t* out);
+HR_MUST_USE hr_status_t hr_window_fit(const hr_window_t* w, int axis, int64_t in, bool exact, int64_t* before, int64_t* after,
+                                      int64_t* out);
 #endif

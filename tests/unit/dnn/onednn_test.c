@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dense library against our own code: matrix products, the three convolutions over many geometries, packed filters, fused ends, and many
- * threads on one primitive. Where libheadrace_dnn.so was not built, the tests say so and check that its absence is orderly. */
+/* The dense library against our own code: matrix products, the three convolutions over many geometries, packed filters, fused ends, and
+ * many threads on one primitive. Where libheadrace_dnn.so was not built, the tests say so and check that its absence is orderly. */
 #include <pthread.h>
 #include <unistd.h>
 #include "dnn/dnn.h"
@@ -43,9 +43,20 @@ static void check_matmul(const hr_dnn_t* dnn, hr_dnn_matmul_t d) {
   HR_CHECK(dnn->matmul(&d, 2, &prim) == NULL);
   HR_CHECK(prim && dnn->run(prim, a, b, d.bias ? bias : NULL, c, 2) == NULL);
   for (int64_t i = 0; i < d.batch; ++i) {
-    const hr_gemm_t g = {.m = d.m, .n = d.n, .k = d.k, .a = a + i * d.stride_a, .b = b + i * d.stride_b, .c = want + i * d.stride_c,
-                         .a_row = d.transpose_a ? 1 : d.k, .a_col = d.transpose_a ? d.m : 1, .b_row = d.transpose_b ? 1 : d.n,
-                         .b_col = d.transpose_b ? d.k : 1, .c_row = d.n, .a_type = HR_F32, .b_type = HR_F32, .c_type = HR_F32};
+    const hr_gemm_t g = {.m = d.m,
+                         .n = d.n,
+                         .k = d.k,
+                         .a = a + i * d.stride_a,
+                         .b = b + i * d.stride_b,
+                         .c = want + i * d.stride_c,
+                         .a_row = d.transpose_a ? 1 : d.k,
+                         .a_col = d.transpose_a ? d.m : 1,
+                         .b_row = d.transpose_b ? 1 : d.n,
+                         .b_col = d.transpose_b ? d.k : 1,
+                         .c_row = d.n,
+                         .a_type = HR_F32,
+                         .b_type = HR_F32,
+                         .c_type = HR_F32};
     HR_CHECK(hr_gemm_run(&g, 1) == NULL);
   }
   for (int64_t i = 0; i < d.batch * d.stride_c; ++i) {
@@ -61,8 +72,14 @@ static void check_matmul(const hr_dnn_t* dnn, hr_dnn_matmul_t d) {
 HR_TEST(matmul_agrees_with_ours) {
   const hr_dnn_t* dnn = dnn_or_note();
   for (int mode = 0; dnn && mode < 16; ++mode)
-    check_matmul(dnn, (hr_dnn_matmul_t){.batch = mode & 4 ? 3 : 1, .m = 17, .n = 33, .k = 29, .transpose_a = mode & 1, .transpose_b = (mode & 2) != 0,
-                                        .bias = (mode & 8) != 0, .activation = mode & 8 ? HR_DNN_RELU : HR_DNN_NONE});
+    check_matmul(dnn, (hr_dnn_matmul_t){.batch = mode & 4 ? 3 : 1,
+                                        .m = 17,
+                                        .n = 33,
+                                        .k = 29,
+                                        .transpose_a = mode & 1,
+                                        .transpose_b = (mode & 2) != 0,
+                                        .bias = (mode & 8) != 0,
+                                        .activation = mode & 8 ? HR_DNN_RELU : HR_DNN_NONE});
 }
 
 typedef struct {
@@ -93,8 +110,8 @@ static void check_conv(const hr_dnn_t* dnn, const hr_dnn_conv_t* d) {
     if (worst_difference(packed, want, s.c) > worst) worst = worst_difference(packed, want, s.c);
   }
   if (!(worst < 2e-4))
-    hr_test_fail(__FILE__, __LINE__, "kind %d nchw %d groups %d stride %d dilation %d: differs by %g", (int)d->kind, d->nchw, (int)d->groups,
-                 (int)d->stride_h, (int)d->dilation_h, worst);
+    hr_test_fail(__FILE__, __LINE__, "kind %d nchw %d groups %d stride %d dilation %d: differs by %g", (int)d->kind, d->nchw,
+                 (int)d->groups, (int)d->stride_h, (int)d->dilation_h, worst);
   dnn->unpack(pack);
   dnn->release(prim);
   float* const all[] = {a, b, c, packed, want};
@@ -103,13 +120,28 @@ static void check_conv(const hr_dnn_t* dnn, const hr_dnn_conv_t* d) {
 
 HR_TEST(convolutions_agree_with_ours) {
   const hr_dnn_t* dnn = dnn_or_note();
-  static const int64_t rows[][4] = {{1, 1, 1, 3}, {2, 1, 1, 3}, {1, 2, 1, 3}, {1, 1, 2, 3}, {2, 1, 4, 1}, {3, 1, 1, 2}}; /* stride, dilation, groups, k */
+  static const int64_t rows[][4] = {{1, 1, 1, 3}, {2, 1, 1, 3}, {1, 2, 1, 3},
+                                    {1, 1, 2, 3}, {2, 1, 4, 1}, {3, 1, 1, 2}}; /* stride, dilation, groups, k */
   for (size_t i = 0; dnn && i < sizeof rows / sizeof *rows; ++i) {
     for (int mode = 0; mode < 6; ++mode) {
       const int64_t stride = rows[i][0], dilation = rows[i][1], k = rows[i][3], seen = (k - 1) * dilation + 1;
-      hr_dnn_conv_t d = {.kind = (hr_dnn_conv_kind_t)(mode / 2), .nchw = mode % 2, .batch = 3, .in_c = 8, .in_h = 11, .in_w = 9, .out_c = 12, .k_h = k,
-                         .k_w = k, .groups = rows[i][2], .stride_h = stride, .stride_w = stride, .dilation_h = dilation, .dilation_w = dilation,
-                         .pad_top = k > 1, .pad_left = k > 1, .pad_right = k > 2};
+      hr_dnn_conv_t d = {.kind = (hr_dnn_conv_kind_t)(mode / 2),
+                         .nchw = mode % 2,
+                         .batch = 3,
+                         .in_c = 8,
+                         .in_h = 11,
+                         .in_w = 9,
+                         .out_c = 12,
+                         .k_h = k,
+                         .k_w = k,
+                         .groups = rows[i][2],
+                         .stride_h = stride,
+                         .stride_w = stride,
+                         .dilation_h = dilation,
+                         .dilation_w = dilation,
+                         .pad_top = k > 1,
+                         .pad_left = k > 1,
+                         .pad_right = k > 2};
       d.out_h = (d.in_h + d.pad_top + d.pad_bottom - seen) / stride + 1;
       d.out_w = (d.in_w + d.pad_left + d.pad_right - seen) / stride + 1;
       check_conv(dnn, &d);
@@ -131,7 +163,8 @@ static void* race(void* arg) {
   r->same = c != NULL;
   for (int i = 0; i < 50 && r->same; ++i) {
     hr_dnn_prim_t* prim = NULL;
-    r->same = r->dnn->conv(r->d, 1, &prim) == NULL && r->dnn->run(prim, r->a, r->b, NULL, c, 1) == NULL && !memcmp(c, r->want, (size_t)r->count * 4);
+    r->same = r->dnn->conv(r->d, 1, &prim) == NULL && r->dnn->run(prim, r->a, r->b, NULL, c, 1) == NULL &&
+              !memcmp(c, r->want, (size_t)r->count * 4);
     r->dnn->release(prim);
   }
   hr_free(c);
@@ -141,8 +174,24 @@ static void* race(void* arg) {
 HR_TEST(one_primitive_serves_many_threads) {
   const hr_dnn_t* dnn = dnn_or_note();
   if (!dnn) return;
-  const hr_dnn_conv_t d = {.batch = 2, .in_c = 16, .in_h = 8, .in_w = 8, .out_c = 16, .out_h = 8, .out_w = 8, .k_h = 3, .k_w = 3, .groups = 1, .stride_h = 1,
-                           .stride_w = 1, .dilation_h = 1, .dilation_w = 1, .pad_top = 1, .pad_bottom = 1, .pad_left = 1, .pad_right = 1};
+  const hr_dnn_conv_t d = {.batch = 2,
+                           .in_c = 16,
+                           .in_h = 8,
+                           .in_w = 8,
+                           .out_c = 16,
+                           .out_h = 8,
+                           .out_w = 8,
+                           .k_h = 3,
+                           .k_w = 3,
+                           .groups = 1,
+                           .stride_h = 1,
+                           .stride_w = 1,
+                           .dilation_h = 1,
+                           .dilation_w = 1,
+                           .pad_top = 1,
+                           .pad_bottom = 1,
+                           .pad_left = 1,
+                           .pad_right = 1};
   const conv_sizes_t s = sizes_of(&d);
   float *a = random_floats(s.a), *b = random_floats(s.b), *want = random_floats(s.c);
   hr_dnn_prim_t* prim = NULL;

@@ -33,10 +33,12 @@ static hr_status_t batch_shape(hr_infer_t* s, bool broadcasts) {
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 2, &x));
   HR_TRY(hr_infer_want_rank_at_least(s, 1, 2, &y));
   int64_t inner;
-  HR_TRY(hr_status_note(hr_infer_merge_dim(hr_infer_dim(x, ax ? -2 : -1), hr_infer_dim(y, ay ? -1 : -2), &inner), "inner sizes of the product: "));
+  HR_TRY(hr_status_note(hr_infer_merge_dim(hr_infer_dim(x, ax ? -2 : -1), hr_infer_dim(y, ay ? -1 : -2), &inner),
+                        "inner sizes of the product: "));
   HR_TRY(leading_axes(s, x, &x_batch));
   HR_TRY(leading_axes(s, y, &y_batch));
-  HR_TRY(hr_status_note(broadcasts ? hr_infer_broadcast_partial(s, x_batch, y_batch, &batch) : hr_infer_merge(s, x_batch, y_batch, &batch), "leading axes: "));
+  HR_TRY(hr_status_note(broadcasts ? hr_infer_broadcast_partial(s, x_batch, y_batch, &batch) : hr_infer_merge(s, x_batch, y_batch, &batch),
+                        "leading axes: "));
   return set_batched(s, batch, hr_infer_dim(x, ax ? -1 : -2), hr_infer_dim(y, ay ? -2 : -1));
 }
 
@@ -84,7 +86,8 @@ static void spread_offsets(const hr_shape_t* from, const hr_shape_t* to, int64_t
 }
 
 /* Fills in where operands start. One y for all of x is one tall product (unless x is transposed). */
-static hr_status_t spread_batch(hr_kernel_ctx_t* k, const hr_shape_t* x, const hr_shape_t* y, const hr_shape_t* out, hr_product_t* p, hr_tensor_t* offsets) {
+static hr_status_t spread_batch(hr_kernel_ctx_t* k, const hr_shape_t* x, const hr_shape_t* y, const hr_shape_t* out, hr_product_t* p,
+                                hr_tensor_t* offsets) {
   p->batch = hr_shape_count(out);
   const bool x_full = hr_shape_count(x) == p->batch, y_full = hr_shape_count(y) == p->batch;
   if ((x_full && y_full) || p->batch == 0) return NULL;
@@ -108,8 +111,9 @@ static hr_status_t check_batch(const hr_tensor_t* x, const hr_tensor_t* y, const
   const hr_shape_t lx = lead_of(x), ly = lead_of(y);
   char text[2][HR_SHAPE_TEXT];
   if (p->k != y->shape.dims[y->shape.rank - (adj_y ? 1 : 2)] || (!broadcasts && !hr_shape_equal(&lx, &ly)))
-    return HR_ERROR(INVALID_ARGUMENT, "%s differ: x is %s%s, y is %s%s", broadcasts || hr_shape_equal(&lx, &ly) ? "inner sizes" : "leading axes",
-                    hr_shape_format(&x->shape, text[0]), p->transpose_a ? " (adjoint)" : "", hr_shape_format(&y->shape, text[1]), adj_y ? " (adjoint)" : "");
+    return HR_ERROR(INVALID_ARGUMENT, "%s differ: x is %s%s, y is %s%s",
+                    broadcasts || hr_shape_equal(&lx, &ly) ? "inner sizes" : "leading axes", hr_shape_format(&x->shape, text[0]),
+                    p->transpose_a ? " (adjoint)" : "", hr_shape_format(&y->shape, text[1]), adj_y ? " (adjoint)" : "");
   return NULL;
 }
 
@@ -119,9 +123,18 @@ static hr_status_t compute_batch(hr_kernel_ctx_t* k, bool broadcasts) {
   HR_TRY(hr_want_rank_at_least(k, 0, "x", 2));
   HR_TRY(hr_want_rank_at_least(k, 1, "y", 2));
   const int64_t *xd = x->shape.dims + x->shape.rank - 2, *yd = y->shape.dims + y->shape.rank - 2;
-  hr_product_t p = {.a = x->data, .b = y->data, .m = xd[m->adj_x ? 1 : 0], .k = xd[m->adj_x ? 0 : 1], .n = yd[m->adj_y ? 0 : 1],
-                    .transpose_a = m->adj_x, .transpose_b = m->adj_y, .conj_a = m->adj_x, .conj_b = m->adj_y,
-                    .a_type = x->dtype, .b_type = y->dtype, .c_type = hr_output_dtype(k, 0)};
+  hr_product_t p = {.a = x->data,
+                    .b = y->data,
+                    .m = xd[m->adj_x ? 1 : 0],
+                    .k = xd[m->adj_x ? 0 : 1],
+                    .n = yd[m->adj_y ? 0 : 1],
+                    .transpose_a = m->adj_x,
+                    .transpose_b = m->adj_y,
+                    .conj_a = m->adj_x,
+                    .conj_b = m->adj_y,
+                    .a_type = x->dtype,
+                    .b_type = y->dtype,
+                    .c_type = hr_output_dtype(k, 0)};
   HR_TRY(check_batch(x, y, &p, m->adj_y, broadcasts));
   const hr_shape_t lx = lead_of(x), ly = lead_of(y);
   hr_shape_t lead, shape;
@@ -177,8 +190,10 @@ static bool find_repeated(const hr_pshape_t* like, const hr_pshape_t* other, int
 
 static hr_value_t emit_lead(hr_grad_ctx_t* g, hr_value_t v) { /* the leading axes of v's shape */
   static const int64_t zero = 0, minus_two = -2, one = 1;
-  return hr_emit(g, "StridedSlice", HR_VALUES(hr_emit_shape(g, v), hr_emit_const_i32s(g, &zero, 1), hr_emit_const_i32s(g, &minus_two, 1),
-                                              hr_emit_const_i32s(g, &one, 1)), HR_NO_ATTRS);
+  return hr_emit(
+      g, "StridedSlice",
+      HR_VALUES(hr_emit_shape(g, v), hr_emit_const_i32s(g, &zero, 1), hr_emit_const_i32s(g, &minus_two, 1), hr_emit_const_i32s(g, &one, 1)),
+      HR_NO_ATTRS);
 }
 
 static void batch_grad_v2(hr_grad_ctx_t* g) {
@@ -206,33 +221,48 @@ static void batch_grad_v2(hr_grad_ctx_t* g) {
 
 /* 4. definitions */
 #define BATCH_TYPES (HR_M_REAL_FLOAT | HR_M(I16) | HR_M(I32) | HR_M(I64) | HR_M(U8) | HR_M(U16) | HR_M(U32) | HR_M(U64) | HR_M_COMPLEX)
-#define BATCH_ROW(...) {.where = {__VA_ARGS__}, .prepared_bytes = sizeof(batch_prepared_t), .prepare = prepare_batch, .compute = compute_batch_v2}
+#define BATCH_ROW(...) \
+  { .where = {__VA_ARGS__}, .prepared_bytes = sizeof(batch_prepared_t), .prepare = prepare_batch, .compute = compute_batch_v2 }
 #define BATCH_SAME(ID) BATCH_ROW({"Ta", HR_M(ID)}, {"Tb", HR_M(ID)}, {"Tout", HR_M(ID)})
-#define BATCH_BYTES (HR_M(I8) | HR_M(U8))
+#define BATCH_BYTES    (HR_M(I8) | HR_M(U8))
 
 const hr_op_t hr_op_BatchMatMul = {
-    .name = "BatchMatMul", .sig = "x: T; y: T -> output: T",
-    .attrs = "T: type{bfloat16,half,float,double,int32,int64,complex64,complex128}; adj_x: bool = false; adj_y: bool = false; "
-             "grad_x: bool = false; grad_y: bool = false",
-    .shape = batch_shape_v1, .grad = batch_grad_v1,
-    HR_KERNELS({.where = {{"T", BATCH_TYPES}}, .prepared_bytes = sizeof(batch_prepared_t), .prepare = prepare_batch, .compute = compute_batch_v1}),
-    .doc = "products of matrices in the last two axes; leading axes are equal", HR_HERE};
+    .name = "BatchMatMul",
+    .sig = "x: T; y: T -> output: T",
+    .attrs =
+        "T: type{bfloat16,half,float,double,int32,int64,complex64,complex128}; adj_x: bool = false; adj_y: bool = false; "
+        "grad_x: bool = false; grad_y: bool = false",
+    .shape = batch_shape_v1,
+    .grad = batch_grad_v1,
+    HR_KERNELS(
+        {.where = {{"T", BATCH_TYPES}}, .prepared_bytes = sizeof(batch_prepared_t), .prepare = prepare_batch, .compute = compute_batch_v1}),
+    .doc = "products of matrices in the last two axes; leading axes are equal",
+    HR_HERE};
 
 const hr_op_t hr_op_BatchMatMulV2 = {
-    .name = "BatchMatMulV2", .sig = "x: T; y: T -> output: T",
-    .attrs = "T: type{bfloat16,half,float,double,int16,int32,int64,uint8,uint16,uint32,uint64,complex64,complex128}; adj_x: bool = false; "
-             "adj_y: bool = false; grad_x: bool = false; grad_y: bool = false",
-    .shape = batch_shape_v2, .grad = batch_grad_v2, HR_KERNELS(BATCH_ROW({"T", BATCH_TYPES})),
-    .doc = "products of matrices in the last two axes; leading axes broadcast", HR_HERE};
+    .name = "BatchMatMulV2",
+    .sig = "x: T; y: T -> output: T",
+    .attrs =
+        "T: type{bfloat16,half,float,double,int16,int32,int64,uint8,uint16,uint32,uint64,complex64,complex128}; adj_x: bool = false; "
+        "adj_y: bool = false; grad_x: bool = false; grad_y: bool = false",
+    .shape = batch_shape_v2,
+    .grad = batch_grad_v2,
+    HR_KERNELS(BATCH_ROW({"T", BATCH_TYPES})),
+    .doc = "products of matrices in the last two axes; leading axes broadcast",
+    HR_HERE};
 
 const hr_op_t hr_op_BatchMatMulV3 = {
-    .name = "BatchMatMulV3", .sig = "x: Ta; y: Tb -> output: Tout",
-    .attrs = "Ta: type{bfloat16,half,float,double,uint8,int8,int16,int32,int64,complex64,complex128}; "
-             "Tb: type{bfloat16,half,float,double,uint8,int8,int16,int32,int64,complex64,complex128}; "
-             "Tout: type{bfloat16,half,float,double,int16,int32,int64,complex64,complex128}; adj_x: bool = false; adj_y: bool = false; "
-             "grad_x: bool = false; grad_y: bool = false",
-    .shape = batch_shape_v2, .grad = batch_grad_v2,
+    .name = "BatchMatMulV3",
+    .sig = "x: Ta; y: Tb -> output: Tout",
+    .attrs =
+        "Ta: type{bfloat16,half,float,double,uint8,int8,int16,int32,int64,complex64,complex128}; "
+        "Tb: type{bfloat16,half,float,double,uint8,int8,int16,int32,int64,complex64,complex128}; "
+        "Tout: type{bfloat16,half,float,double,int16,int32,int64,complex64,complex128}; adj_x: bool = false; adj_y: bool = false; "
+        "grad_x: bool = false; grad_y: bool = false",
+    .shape = batch_shape_v2,
+    .grad = batch_grad_v2,
     HR_KERNELS(BATCH_SAME(F32), BATCH_SAME(F64), BATCH_SAME(F16), BATCH_SAME(BF16), BATCH_SAME(I16), BATCH_SAME(I32), BATCH_SAME(I64),
                BATCH_SAME(C64), BATCH_SAME(C128), BATCH_ROW({"Ta", BATCH_BYTES}, {"Tb", BATCH_BYTES}, {"Tout", HR_M(I32)}),
                BATCH_ROW({"Ta", HR_M(BF16) | HR_M(F16)}, {"Tb", HR_M(BF16) | HR_M(F16)}, {"Tout", HR_M(F32)})),
-    .doc = "BatchMatMulV2 whose result may have a wider type", HR_HERE};
+    .doc = "BatchMatMulV2 whose result may have a wider type",
+    HR_HERE};

@@ -9,8 +9,8 @@ HR_ISA_TABLES(hr_epilogue_vec_t, hr_epilogue_vec);
 static const struct {
   const char* name;
   hr_dnn_act_t act;
-} activation_names[] = {{"Relu", HR_DNN_RELU}, {"Relu6", HR_DNN_RELU6}, {"Elu", HR_DNN_ELU}, {"Tanh", HR_DNN_TANH}, {"Sigmoid", HR_DNN_SIGMOID},
-                        {"LeakyRelu", HR_DNN_LEAKY_RELU}};
+} activation_names[] = {{"Relu", HR_DNN_RELU}, {"Relu6", HR_DNN_RELU6},     {"Elu", HR_DNN_ELU},
+                        {"Tanh", HR_DNN_TANH}, {"Sigmoid", HR_DNN_SIGMOID}, {"LeakyRelu", HR_DNN_LEAKY_RELU}};
 
 static bool find_activation(hr_str_t name, hr_dnn_act_t* out) {
   for (size_t i = 0; i < sizeof activation_names / sizeof *activation_names; ++i) {
@@ -26,8 +26,10 @@ hr_status_t hr_epilogue_parse(const hr_node_attrs_t* attrs, int arg_count, hr_ep
   const hr_str_t* ops = hr_attrs_strs(attrs, "fused_ops", &count);
   *out = (hr_epilogue_t){.alpha = hr_attrs_float(attrs, "leakyrelu_alpha"), .epsilon = hr_attrs_float(attrs, "epsilon")};
   int at = 0;
-  if (at < count && hr_str_is(ops[at], "BiasAdd")) out->bias = true, ++at;
-  else if (at < count && hr_str_is(ops[at], "FusedBatchNorm")) out->batch_norm = true, ++at;
+  if (at < count && hr_str_is(ops[at], "BiasAdd"))
+    out->bias = true, ++at;
+  else if (at < count && hr_str_is(ops[at], "FusedBatchNorm"))
+    out->batch_norm = true, ++at;
   if (at < count && hr_str_is(ops[at], "Add")) out->add = true, ++at;
   if (at < count && find_activation(ops[at], &out->activation)) ++at;
   if (at < count) return HR_ERROR(UNIMPLEMENTED, "fused_ops has '%.*s' in place %d, which is not fused there", HR_STR_ARG(ops[at]), at);

@@ -7,7 +7,7 @@
 #include "op/kernel_ctx.h"
 
 typedef struct {
-  bool bias, add, batch_norm;  /* args in this order: bias; bias, addend; scale, offset, mean, variance */
+  bool bias, add, batch_norm; /* args in this order: bias; bias, addend; scale, offset, mean, variance */
   hr_dnn_act_t activation;
   float alpha, epsilon;
 } hr_epilogue_t;
@@ -21,7 +21,7 @@ typedef struct {
   void* y;
   const void *scale, *bias, *add;
   int64_t rows, n;
-  int64_t inner;               /* 0: channels are adjacent */
+  int64_t inner; /* 0: channels are adjacent */
   hr_dnn_act_t activation;
   float alpha;
 } hr_epilogue_run_t;
@@ -33,7 +33,7 @@ void hr_epilogue_fold_norm(hr_dtype_t dtype, const void* const args[4], int64_t 
 HR_MUST_USE hr_status_t hr_epilogue_widen(hr_kernel_ctx_t* k, const hr_tensor_t* from, hr_tensor_t* out); /* a temporary of float */
 HR_MUST_USE hr_status_t hr_epilogue_narrow(hr_kernel_ctx_t* k, const float* from, hr_tensor_t* to);
 
-typedef struct {               /* the vector side, epilogue.vec.c: rows [begin, end) */
+typedef struct { /* the vector side, epilogue.vec.c: rows [begin, end) */
   void (*rows_f32)(const hr_epilogue_run_t* run, int64_t begin, int64_t end);
   void (*rows_f64)(const hr_epilogue_run_t* run, int64_t begin, int64_t end);
   void (*widen)(hr_dtype_t from_type, const void* from, float* to, int64_t count);

@@ -8,17 +8,17 @@
 #include <immintrin.h>
 #endif
 
-#define HR_T float
-#define HR_NAME(x) HR_CAT(x, _f32)
-#define HR_EXP(x) expf(x)
+#define HR_T        float
+#define HR_NAME(x)  HR_CAT(x, _f32)
+#define HR_EXP(x)   expf(x)
 #define HR_EXPM1(x) expm1f(x)
-#define HR_TANH(x) tanhf(x)
+#define HR_TANH(x)  tanhf(x)
 #include "ops/math/matmul/epilogue.inc"
-#define HR_T double
-#define HR_NAME(x) HR_CAT(x, _f64)
-#define HR_EXP(x) exp(x)
+#define HR_T        double
+#define HR_NAME(x)  HR_CAT(x, _f64)
+#define HR_EXP(x)   exp(x)
 #define HR_EXPM1(x) expm1(x)
-#define HR_TANH(x) tanh(x)
+#define HR_TANH(x)  tanh(x)
 #include "ops/math/matmul/epilogue.inc"
 
 static void widen(hr_dtype_t type, const void* from, float* to, int64_t count) {
@@ -41,7 +41,8 @@ static void narrow(hr_dtype_t type, const float* from, void* to, int64_t count) 
   }
 #if defined(__AVX2__)
   for (; i + 8 <= count; i += 8)
-    _mm_storeu_si128((__m128i*)((uint16_t*)to + i), _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    _mm_storeu_si128((__m128i*)((uint16_t*)to + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 #endif
   for (; i < count; ++i) ((hr_f16_t*)to)[i] = hr_f16_from_f32(from[i]);
 }

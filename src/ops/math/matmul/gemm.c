@@ -15,8 +15,14 @@ static hr_gemm_family_t find_family(hr_dtype_t t) {
     case HR_F64: return HR_GEMM_F64;
     case HR_C64: return HR_GEMM_C64;
     case HR_C128: return HR_GEMM_C128;
-    case HR_I64: case HR_U64: return HR_GEMM_U64;
-    case HR_I8: case HR_U8: case HR_I16: case HR_U16: case HR_I32: case HR_U32: return HR_GEMM_U32;
+    case HR_I64:
+    case HR_U64: return HR_GEMM_U64;
+    case HR_I8:
+    case HR_U8:
+    case HR_I16:
+    case HR_U16:
+    case HR_I32:
+    case HR_U32: return HR_GEMM_U32;
     default: return HR_GEMM_F32;
   }
 }
@@ -26,7 +32,7 @@ typedef struct {
   const hr_gemm_batch_t* batch;
   const hr_gemm_vec_t* vec;
   hr_gemm_family_t family;
-  int64_t rows, cols;           /* of a task */
+  int64_t rows, cols; /* of a task */
   int64_t row_tasks, col_tasks;
   size_t a_size, b_size, c_size;
 } gemm_job_t;
@@ -40,7 +46,8 @@ static hr_gemm_t task_of(const gemm_job_t* job, int64_t task) {
   const int64_t in_batch = job->row_tasks * job->col_tasks, at = task / in_batch, row = task % in_batch / job->col_tasks * job->rows,
                 col = task % job->col_tasks * job->cols;
   hr_gemm_t g = *job->g;
-  const int64_t a_at = (job->batch->a_at ? job->batch->a_at[at] : 0) + row * g.a_row, b_at = (job->batch->b_at ? job->batch->b_at[at] : 0) + col * g.b_col;
+  const int64_t a_at = (job->batch->a_at ? job->batch->a_at[at] : 0) + row * g.a_row,
+                b_at = (job->batch->b_at ? job->batch->b_at[at] : 0) + col * g.b_col;
   g.a = (const char*)g.a + (size_t)a_at * job->a_size;
   g.b = (const char*)g.b + (size_t)b_at * job->b_size;
   g.c = (char*)g.c + (size_t)(at * job->batch->c_step + row * g.c_row + col) * job->c_size;
@@ -59,8 +66,10 @@ static hr_status_t run_tasks(void* arg, int64_t begin, int64_t end, int chunk) {
   if (bytes > sizeof small && !block) return hr_status_out_of_memory();
   for (int64_t t = begin; t < end; ++t) {
     const hr_gemm_t g = task_of(job, t);
-    if (g.k > 0) job->vec->serial[job->family](&g, block ? block->data : small);
-    else zero_c(&g, job->c_size);
+    if (g.k > 0)
+      job->vec->serial[job->family](&g, block ? block->data : small);
+    else
+      zero_c(&g, job->c_size);
   }
   hr_buffer_release(block);
   return NULL;
@@ -78,8 +87,10 @@ hr_status_t hr_gemm_run_batch(const hr_gemm_t* g, const hr_gemm_batch_t* batch, 
   job.rows = split && g->m > TILE_ROWS ? TILE_ROWS : g->m;
   job.cols = split && g->n > TILE_COLS ? TILE_COLS : g->n;
   if (split && job.rows == g->m && job.cols == g->n && batch->count < threads) { /* one long side is all there is to divide */
-    if (g->n >= g->m) job.cols = ((g->n + threads - 1) / threads + 31) & ~INT64_C(31);
-    else job.rows = (g->m + threads - 1) / threads;
+    if (g->n >= g->m)
+      job.cols = ((g->n + threads - 1) / threads + 31) & ~INT64_C(31);
+    else
+      job.rows = (g->m + threads - 1) / threads;
   }
   job.row_tasks = (g->m + job.rows - 1) / job.rows;
   job.col_tasks = (g->n + job.cols - 1) / job.cols;

@@ -8,18 +8,19 @@
 #include "tensor/dtype.h"
 
 typedef struct {
-  int64_t m, n, k;                 /* any may be 0; k 0 gives zeros */
+  int64_t m, n, k; /* any may be 0; k 0 gives zeros */
   const void *a, *b;
   void* c;
   int64_t a_row, a_col, b_row, b_col, c_row; /* strides in elements; c's columns are adjacent */
-  hr_dtype_t a_type, b_type, c_type; /* of one family: floats up to 32 bits; double; integers up to 32 bits; 64 bits; complex64; complex128 */
+  hr_dtype_t a_type, b_type,
+      c_type; /* of one family: floats up to 32 bits; double; integers up to 32 bits; 64 bits; complex64; complex128 */
   bool conj_a, conj_b;
-  bool accumulate;                 /* adds to what c holds */
+  bool accumulate; /* adds to what c holds */
 } hr_gemm_t;
 
-typedef struct {                   /* products of one geometry; offsets in elements */
+typedef struct { /* products of one geometry; offsets in elements */
   int64_t count;
-  const int64_t *a_at, *b_at;      /* NULL: all at 0 */
+  const int64_t *a_at, *b_at; /* NULL: all at 0 */
   int64_t c_step;
 } hr_gemm_batch_t;
 

@@ -14,7 +14,8 @@ static hr_status_t matmul_shape(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 0, 2, &a));
   HR_TRY(hr_infer_want_rank(s, 1, 2, &b));
   int64_t inner;
-  HR_TRY(hr_status_note(hr_infer_merge_dim(hr_infer_dim(a, ta ? 0 : 1), hr_infer_dim(b, tb ? 1 : 0), &inner), "inner sizes of the product: "));
+  HR_TRY(
+      hr_status_note(hr_infer_merge_dim(hr_infer_dim(a, ta ? 0 : 1), hr_infer_dim(b, tb ? 1 : 0), &inner), "inner sizes of the product: "));
   return hr_infer_set_dims(s, 0, 2, (const int64_t[]){hr_infer_dim(a, ta ? 1 : 0), hr_infer_dim(b, tb ? 0 : 1)});
 }
 
@@ -38,8 +39,16 @@ static hr_status_t read_matmul(hr_kernel_ctx_t* k, hr_product_t* out) {
   HR_TRY(hr_want_rank(k, 1, "b", 2));
   const int64_t* x = a->shape.dims;
   const int64_t* y = b->shape.dims;
-  *out = (hr_product_t){.a = a->data, .b = b->data, .m = x[m->transpose_a ? 1 : 0], .k = x[m->transpose_a ? 0 : 1], .n = y[m->transpose_b ? 0 : 1],
-                        .transpose_a = m->transpose_a, .transpose_b = m->transpose_b, .a_type = a->dtype, .b_type = b->dtype, .c_type = a->dtype,
+  *out = (hr_product_t){.a = a->data,
+                        .b = b->data,
+                        .m = x[m->transpose_a ? 1 : 0],
+                        .k = x[m->transpose_a ? 0 : 1],
+                        .n = y[m->transpose_b ? 0 : 1],
+                        .transpose_a = m->transpose_a,
+                        .transpose_b = m->transpose_b,
+                        .a_type = a->dtype,
+                        .b_type = b->dtype,
+                        .c_type = a->dtype,
                         .batch = 1};
   if (out->k != y[m->transpose_b ? 1 : 0]) {
     char text[2][HR_SHAPE_TEXT];
@@ -63,7 +72,8 @@ static hr_status_t prepare_fused(hr_prepare_ctx_t* p, void* prepared) {
   matmul_prepared_t* m = prepared;
   HR_TRY(prepare_matmul(p, prepared));
   HR_TRY(hr_epilogue_parse(p->attrs, p->input_count - 2, &m->epilogue));
-  if (m->epilogue.batch_norm || m->epilogue.add) return HR_ERROR(UNIMPLEMENTED, "only a bias and an activation are fused into a matrix product");
+  if (m->epilogue.batch_norm || m->epilogue.add)
+    return HR_ERROR(UNIMPLEMENTED, "only a bias and an activation are fused into a matrix product");
   return NULL;
 }
 
@@ -120,19 +130,32 @@ static void matmul_grad(hr_grad_ctx_t* g) {
 /* 4. definitions */
 #define MATMUL_TYPES (HR_M_REAL_FLOAT | HR_M(I16) | HR_M(I32) | HR_M(I64) | HR_M(U8) | HR_M(U16) | HR_M(U32) | HR_M(U64) | HR_M_COMPLEX)
 
-const hr_op_t hr_op_MatMul = {
-    .name = "MatMul", .sig = "a: T; b: T -> product: T",
-    .attrs = "transpose_a: bool = false; transpose_b: bool = false; "
-             "T: type{bfloat16,half,float,double,int32,int64,uint8,uint16,uint32,uint64,complex64,complex128}; grad_a: bool = false; grad_b: bool = false",
-    .shape = matmul_shape, .grad = matmul_grad,
-    HR_KERNELS({.where = {{"T", MATMUL_TYPES}}, .prepared_bytes = sizeof(matmul_prepared_t), .prepare = prepare_matmul, .compute = compute_matmul}),
-    .doc = "op(a) op(b) of two matrices", HR_HERE};
+const hr_op_t hr_op_MatMul = {.name = "MatMul",
+                              .sig = "a: T; b: T -> product: T",
+                              .attrs =
+                                  "transpose_a: bool = false; transpose_b: bool = false; "
+                                  "T: type{bfloat16,half,float,double,int32,int64,uint8,uint16,uint32,uint64,complex64,complex128}; "
+                                  "grad_a: bool = false; grad_b: bool = false",
+                              .shape = matmul_shape,
+                              .grad = matmul_grad,
+                              HR_KERNELS({.where = {{"T", MATMUL_TYPES}},
+                                          .prepared_bytes = sizeof(matmul_prepared_t),
+                                          .prepare = prepare_matmul,
+                                          .compute = compute_matmul}),
+                              .doc = "op(a) op(b) of two matrices",
+                              HR_HERE};
 
-const hr_op_t hr_op__FusedMatMul = {
-    .name = "_FusedMatMul", .sig = "a: T; b: T; args: num_args * T -> product: T",
-    .attrs = "transpose_a: bool = false; transpose_b: bool = false; T: type{bfloat16,half,float}; num_args: int >= 0; fused_ops: list(string) = []; "
-             "epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
-    .shape = matmul_shape, .grad = hr_grad_none,
-    HR_KERNELS({.where = {{"T", HR_M(F32) | HR_M(F16) | HR_M(BF16)}}, .prepared_bytes = sizeof(matmul_prepared_t), .prepare = prepare_fused,
-                .compute = compute_fused}),
-    .doc = "MatMul, then what fused_ops names: a bias, an activation", HR_HERE};
+const hr_op_t hr_op__FusedMatMul = {.name = "_FusedMatMul",
+                                    .sig = "a: T; b: T; args: num_args * T -> product: T",
+                                    .attrs =
+                                        "transpose_a: bool = false; transpose_b: bool = false; T: type{bfloat16,half,float}; num_args: int "
+                                        ">= 0; fused_ops: list(string) = []; "
+                                        "epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
+                                    .shape = matmul_shape,
+                                    .grad = hr_grad_none,
+                                    HR_KERNELS({.where = {{"T", HR_M(F32) | HR_M(F16) | HR_M(BF16)}},
+                                                .prepared_bytes = sizeof(matmul_prepared_t),
+                                                .prepare = prepare_fused,
+                                                .compute = compute_fused}),
+                                    .doc = "MatMul, then what fused_ops names: a bias, an activation",
+                                    HR_HERE};

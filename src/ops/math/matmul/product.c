@@ -8,10 +8,22 @@ static const double own_limit = 6000.0, single_limit = 200000.0;
 static double product_size(const hr_product_t* p) { return (double)p->m * (double)p->n * (double)p->k; }
 
 static hr_gemm_t gemm_of(const hr_product_t* p) {
-  return (hr_gemm_t){.m = p->m, .n = p->n, .k = p->k, .a = p->a, .b = p->b, .c = p->c,
-                     .a_row = p->transpose_a ? 1 : p->k, .a_col = p->transpose_a ? p->m : 1,
-                     .b_row = p->transpose_b ? 1 : p->n, .b_col = p->transpose_b ? p->k : 1, .c_row = p->n,
-                     .a_type = p->a_type, .b_type = p->b_type, .c_type = p->c_type, .conj_a = p->conj_a, .conj_b = p->conj_b};
+  return (hr_gemm_t){.m = p->m,
+                     .n = p->n,
+                     .k = p->k,
+                     .a = p->a,
+                     .b = p->b,
+                     .c = p->c,
+                     .a_row = p->transpose_a ? 1 : p->k,
+                     .a_col = p->transpose_a ? p->m : 1,
+                     .b_row = p->transpose_b ? 1 : p->n,
+                     .b_col = p->transpose_b ? p->k : 1,
+                     .c_row = p->n,
+                     .a_type = p->a_type,
+                     .b_type = p->b_type,
+                     .c_type = p->c_type,
+                     .conj_a = p->conj_a,
+                     .conj_b = p->conj_b};
 }
 
 static hr_status_t run_own(hr_kernel_ctx_t* k, const hr_product_t* p) {
@@ -29,14 +41,24 @@ static hr_status_t run_own(hr_kernel_ctx_t* k, const hr_product_t* p) {
   hr_status_t status = hr_gemm_run_batch(&g, &batch, k->threads);
   hr_tensor_release(&steps);
   if (status || (!p->bias && p->activation == HR_DNN_NONE)) return status;
-  const hr_epilogue_run_t run = {.y = p->c, .bias = p->bias, .rows = p->batch * p->m, .n = p->n, .activation = p->activation, .alpha = p->alpha};
+  const hr_epilogue_run_t run = {
+      .y = p->c, .bias = p->bias, .rows = p->batch * p->m, .n = p->n, .activation = p->activation, .alpha = p->alpha};
   return hr_epilogue_apply(k, HR_F32, &run);
 }
 
 static hr_status_t run_dnn(hr_kernel_ctx_t* k, const hr_product_t* p, const hr_dnn_t* dnn, bool* out_served) {
-  hr_dnn_matmul_t d = {.batch = p->batch, .m = p->m, .n = p->n, .k = p->k, .transpose_a = p->transpose_a, .transpose_b = p->transpose_b,
-                       .stride_a = p->m * p->k, .stride_b = p->k * p->n, .stride_c = p->m * p->n, .bias = p->bias != NULL,
-                       .activation = p->activation, .alpha = p->alpha};
+  hr_dnn_matmul_t d = {.batch = p->batch,
+                       .m = p->m,
+                       .n = p->n,
+                       .k = p->k,
+                       .transpose_a = p->transpose_a,
+                       .transpose_b = p->transpose_b,
+                       .stride_a = p->m * p->k,
+                       .stride_b = p->k * p->n,
+                       .stride_c = p->m * p->n,
+                       .bias = p->bias != NULL,
+                       .activation = p->activation,
+                       .alpha = p->alpha};
   const bool spread = p->a_at || p->b_at;
   if (spread) d.batch = 1;
   const int threads = product_size(p) * (double)d.batch < single_limit ? 1 : k->threads;
@@ -48,7 +70,8 @@ static hr_status_t run_dnn(hr_kernel_ctx_t* k, const hr_product_t* p, const hr_d
     return NULL;
   }
   for (int64_t i = 0; !status && i < (spread ? p->batch : 1); ++i) {
-    const float *a = (const float*)p->a + (p->a_at ? p->a_at[i] : i * d.stride_a), *b = (const float*)p->b + (p->b_at ? p->b_at[i] : i * d.stride_b);
+    const float *a = (const float*)p->a + (p->a_at ? p->a_at[i] : i * d.stride_a),
+                *b = (const float*)p->b + (p->b_at ? p->b_at[i] : i * d.stride_b);
     status = dnn->run(prim, a, b, p->bias, (float*)p->c + i * d.stride_c, threads);
   }
   if (prim) dnn->release(prim);

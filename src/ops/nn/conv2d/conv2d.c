@@ -24,7 +24,8 @@ static hr_status_t compute_conv2d(hr_kernel_ctx_t* k) {
 }
 
 /* input_sizes: four dims, or height and width (then batch and depth follow from the other operands). */
-static hr_status_t read_input_sizes(const hr_tensor_t* sizes, const hr_window_t* w, const hr_tensor_t* filter, const hr_tensor_t* dy, hr_shape_t* out) {
+static hr_status_t read_input_sizes(const hr_tensor_t* sizes, const hr_window_t* w, const hr_tensor_t* filter, const hr_tensor_t* dy,
+                                    hr_shape_t* out) {
   if (sizes->count != 2) return hr_tensor_to_shape(sizes, out);
   if (filter->shape.rank != 4 || dy->shape.rank != 4) return HR_ERROR(INVALID_ARGUMENT, "filter and out_backprop have 4 axes");
   out->rank = 4;
@@ -92,26 +93,39 @@ static void filter_gradient_grad(hr_grad_ctx_t* g) { /* linear in input and out_
 }
 
 /* 3. definitions */
-#define CONV_ATTRS                                                                                                                      \
+#define CONV_ATTRS                                                                                                                     \
   "strides: list(int); use_cudnn_on_gpu: bool = true; padding: string{'SAME','VALID','EXPLICIT'}; explicit_paddings: list(int) = []; " \
   "data_format: string{'NHWC','NCHW'} = 'NHWC'; dilations: list(int) = [1,1,1,1]"
-#define CONV_ROW(fn)                                                                                                                  \
-  HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT | HR_M(I32)}}, .prepared_bytes = sizeof(hr_conv2d_prepared_t), .prepare = hr_conv2d_prepare, \
-              .unprepare = hr_conv2d_unprepare, .compute = fn})
+#define CONV_ROW(fn)                                          \
+  HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT | HR_M(I32)}},  \
+              .prepared_bytes = sizeof(hr_conv2d_prepared_t), \
+              .prepare = hr_conv2d_prepare,                   \
+              .unprepare = hr_conv2d_unprepare,               \
+              .compute = fn})
 
-const hr_op_t hr_op_Conv2D = {
-    .name = "Conv2D", .sig = "input: T; filter: T -> output: T", .attrs = "T: type{half,bfloat16,float,double,int32}; " CONV_ATTRS,
-    .shape = hr_conv2d_infer, .grad = conv2d_grad, CONV_ROW(compute_conv2d),
-    .doc = "cross-correlation of images with a filter", HR_HERE};
+const hr_op_t hr_op_Conv2D = {.name = "Conv2D",
+                              .sig = "input: T; filter: T -> output: T",
+                              .attrs = "T: type{half,bfloat16,float,double,int32}; " CONV_ATTRS,
+                              .shape = hr_conv2d_infer,
+                              .grad = conv2d_grad,
+                              CONV_ROW(compute_conv2d),
+                              .doc = "cross-correlation of images with a filter",
+                              HR_HERE};
 
-const hr_op_t hr_op_Conv2DBackpropInput = {
-    .name = "Conv2DBackpropInput", .sig = "input_sizes: int32; filter: T; out_backprop: T -> output: T",
-    .attrs = "T: type{half,bfloat16,float,double,int32}; " CONV_ATTRS,
-    .shape = hr_conv2d_infer_input, .grad = input_gradient_grad, CONV_ROW(compute_input_gradient),
-    .doc = "gradient of Conv2D with respect to its input", HR_HERE};
+const hr_op_t hr_op_Conv2DBackpropInput = {.name = "Conv2DBackpropInput",
+                                           .sig = "input_sizes: int32; filter: T; out_backprop: T -> output: T",
+                                           .attrs = "T: type{half,bfloat16,float,double,int32}; " CONV_ATTRS,
+                                           .shape = hr_conv2d_infer_input,
+                                           .grad = input_gradient_grad,
+                                           CONV_ROW(compute_input_gradient),
+                                           .doc = "gradient of Conv2D with respect to its input",
+                                           HR_HERE};
 
-const hr_op_t hr_op_Conv2DBackpropFilter = {
-    .name = "Conv2DBackpropFilter", .sig = "input: T; filter_sizes: int32; out_backprop: T -> output: T",
-    .attrs = "T: type{half,bfloat16,float,double}; " CONV_ATTRS,
-    .shape = hr_conv2d_infer_filter, .grad = filter_gradient_grad, CONV_ROW(compute_filter_gradient),
-    .doc = "gradient of Conv2D with respect to its filter", HR_HERE};
+const hr_op_t hr_op_Conv2DBackpropFilter = {.name = "Conv2DBackpropFilter",
+                                            .sig = "input: T; filter_sizes: int32; out_backprop: T -> output: T",
+                                            .attrs = "T: type{half,bfloat16,float,double}; " CONV_ATTRS,
+                                            .shape = hr_conv2d_infer_filter,
+                                            .grad = filter_gradient_grad,
+                                            CONV_ROW(compute_filter_gradient),
+                                            .doc = "gradient of Conv2D with respect to its filter",
+                                            HR_HERE};

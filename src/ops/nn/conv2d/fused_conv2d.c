@@ -36,7 +36,8 @@ static hr_status_t start_output(hr_kernel_ctx_t* k, const hr_shape_t* shape, int
   const hr_tensor_t* r = hr_input(k, residual);
   char text[2][HR_SHAPE_TEXT];
   if (!hr_shape_equal(&r->shape, shape))
-    return HR_ERROR(INVALID_ARGUMENT, "the addend is %s, the result %s", hr_shape_format(&r->shape, text[0]), hr_shape_format(shape, text[1]));
+    return HR_ERROR(INVALID_ARGUMENT, "the addend is %s, the result %s", hr_shape_format(&r->shape, text[0]),
+                    hr_shape_format(shape, text[1]));
   const void* data = r->data;
   const size_t bytes = hr_tensor_bytes(r);
   HR_TRY(hr_output_take(k, 0, residual, shape, out));
@@ -52,8 +53,15 @@ static hr_status_t run_norm(hr_kernel_ctx_t* k, const fused_prepared_t* m, const
   char *scale = both.data, *bias = scale + (size_t)d->out_c * hr_dtype_size(y->dtype);
   hr_epilogue_fold_norm(y->dtype, args, d->out_c, m->epilogue.epsilon, scale, bias);
   const int64_t pixels = d->out_h * d->out_w;
-  const hr_epilogue_run_t run = {.y = y->data, .scale = scale, .bias = bias, .add = residual, .rows = d->nchw ? d->batch * d->out_c : d->batch * pixels,
-                                 .n = d->out_c, .inner = d->nchw ? pixels : 0, .activation = m->epilogue.activation, .alpha = m->epilogue.alpha};
+  const hr_epilogue_run_t run = {.y = y->data,
+                                 .scale = scale,
+                                 .bias = bias,
+                                 .add = residual,
+                                 .rows = d->nchw ? d->batch * d->out_c : d->batch * pixels,
+                                 .n = d->out_c,
+                                 .inner = d->nchw ? pixels : 0,
+                                 .activation = m->epilogue.activation,
+                                 .alpha = m->epilogue.alpha};
   hr_status_t status = y->count ? hr_epilogue_apply(k, y->dtype, &run) : NULL;
   hr_tensor_release(&both);
   return status;
@@ -71,7 +79,8 @@ static hr_status_t compute_fused(hr_kernel_ctx_t* k) {
   hr_tensor_t* y;
   if (e->batch_norm) {
     const char* add = residual < 0 ? NULL : hr_input(k, residual)->data;
-    if (residual >= 0 && !hr_shape_equal(&hr_input(k, residual)->shape, &shape)) return HR_ERROR(INVALID_ARGUMENT, "the addend has another shape");
+    if (residual >= 0 && !hr_shape_equal(&hr_input(k, residual)->shape, &shape))
+      return HR_ERROR(INVALID_ARGUMENT, "the addend has another shape");
     HR_TRY(hr_output(k, 0, &shape, &y));
     HR_TRY(hr_conv2d_run(k, &d, &(hr_conv2d_operands_t){data, filter, NULL, y}, &m->conv));
     return run_norm(k, m, &d, add, y);
@@ -85,12 +94,21 @@ static hr_status_t compute_fused(hr_kernel_ctx_t* k) {
 }
 
 const hr_op_t hr_op__FusedConv2D = {
-    .name = "_FusedConv2D", .sig = "input: T; filter: T; args: TArgs; host_args: num_host_args * float -> output: T",
-    .attrs = "T: type{half,float,double,int8,qint8}; TArgs: list(type) >= 1; num_args: int >= 0; num_host_args: int >= 0 = 0; strides: list(int); "
-             "padding: string{'SAME','VALID','EXPLICIT'}; explicit_paddings: list(int) = []; data_format: string{'NHWC','NCHW','NCHW_VECT_C'} = 'NHWC'; "
-             "filter_format: string{'HWIO','OIHW','OIHW_VECT_I'} = 'HWIO'; dilations: list(int) = [1,1,1,1]; use_cudnn_on_gpu: bool = true; "
-             "fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
-    .shape = hr_conv2d_infer, .grad = hr_grad_none,
-    HR_KERNELS({.where = {{"T", HR_M(F32) | HR_M(F64)}}, .prepared_bytes = sizeof(fused_prepared_t), .prepare = prepare_fused,
-                .unprepare = hr_conv2d_unprepare, .compute = compute_fused}),
-    .doc = "Conv2D, then what fused_ops names: bias or batch norm, a residual, an activation", HR_HERE};
+    .name = "_FusedConv2D",
+    .sig = "input: T; filter: T; args: TArgs; host_args: num_host_args * float -> output: T",
+    .attrs =
+        "T: type{half,float,double,int8,qint8}; TArgs: list(type) >= 1; num_args: int >= 0; num_host_args: int >= 0 = 0; strides: "
+        "list(int); "
+        "padding: string{'SAME','VALID','EXPLICIT'}; explicit_paddings: list(int) = []; data_format: string{'NHWC','NCHW','NCHW_VECT_C'} = "
+        "'NHWC'; "
+        "filter_format: string{'HWIO','OIHW','OIHW_VECT_I'} = 'HWIO'; dilations: list(int) = [1,1,1,1]; use_cudnn_on_gpu: bool = true; "
+        "fused_ops: list(string) = []; epsilon: float = 0.0001; leakyrelu_alpha: float = 0.2",
+    .shape = hr_conv2d_infer,
+    .grad = hr_grad_none,
+    HR_KERNELS({.where = {{"T", HR_M(F32) | HR_M(F64)}},
+                .prepared_bytes = sizeof(fused_prepared_t),
+                .prepare = prepare_fused,
+                .unprepare = hr_conv2d_unprepare,
+                .compute = compute_fused}),
+    .doc = "Conv2D, then what fused_ops names: bias or batch norm, a residual, an activation",
+    HR_HERE};

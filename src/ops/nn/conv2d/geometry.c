@@ -7,7 +7,8 @@ static hr_status_t check_depths(int64_t in, int64_t filter_in, int64_t out, int6
   *groups = 1;
   if (in < 0 || filter_in < 0) return NULL;
   if (filter_in == 0 ? in != 0 : in % filter_in != 0)
-    return HR_ERROR(INVALID_ARGUMENT, "the filter's depth %lld does not divide the input's depth %lld", (long long)filter_in, (long long)in);
+    return HR_ERROR(INVALID_ARGUMENT, "the filter's depth %lld does not divide the input's depth %lld", (long long)filter_in,
+                    (long long)in);
   *groups = filter_in == 0 ? 1 : in / filter_in;
   if (*groups > 0 && out >= 0 && out % *groups != 0)
     return HR_ERROR(INVALID_ARGUMENT, "%lld filters cannot be split into %lld groups", (long long)out, (long long)*groups);
@@ -23,14 +24,24 @@ static hr_status_t read_conv_window(const hr_node_attrs_t* attrs, hr_window_t* w
 hr_status_t hr_conv2d_geometry(const hr_window_t* window, const hr_shape_t* data, const hr_shape_t* filter, hr_dnn_conv_t* out) {
   char text[2][HR_SHAPE_TEXT];
   if (data->rank != 4 || filter->rank != 4)
-    return HR_ERROR(INVALID_ARGUMENT, "input and filter have 4 axes, not %s and %s", hr_shape_format(data, text[0]), hr_shape_format(filter, text[1]));
+    return HR_ERROR(INVALID_ARGUMENT, "input and filter have 4 axes, not %s and %s", hr_shape_format(data, text[0]),
+                    hr_shape_format(filter, text[1]));
   hr_window_t w = *window;
   w.size[1] = filter->dims[0];
   w.size[2] = filter->dims[1];
   const int64_t* in = data->dims;
-  *out = (hr_dnn_conv_t){.nchw = w.channels_first, .batch = in[0], .in_h = in[hr_window_axis(&w, 1)], .in_w = in[hr_window_axis(&w, 2)],
-                         .in_c = in[hr_window_axis(&w, 3)], .out_c = filter->dims[3], .k_h = filter->dims[0], .k_w = filter->dims[1],
-                         .stride_h = w.stride[1], .stride_w = w.stride[2], .dilation_h = w.dilation[1], .dilation_w = w.dilation[2]};
+  *out = (hr_dnn_conv_t){.nchw = w.channels_first,
+                         .batch = in[0],
+                         .in_h = in[hr_window_axis(&w, 1)],
+                         .in_w = in[hr_window_axis(&w, 2)],
+                         .in_c = in[hr_window_axis(&w, 3)],
+                         .out_c = filter->dims[3],
+                         .k_h = filter->dims[0],
+                         .k_w = filter->dims[1],
+                         .stride_h = w.stride[1],
+                         .stride_w = w.stride[2],
+                         .dilation_h = w.dilation[1],
+                         .dilation_w = w.dilation[2]};
   HR_TRY(check_depths(out->in_c, filter->dims[2], out->out_c, &out->groups));
   HR_TRY(hr_window_fit(&w, 1, out->in_h, false, &out->pad_top, &out->pad_bottom, &out->out_h));
   return hr_window_fit(&w, 2, out->in_w, false, &out->pad_left, &out->pad_right, &out->out_w);
@@ -66,7 +77,8 @@ hr_status_t hr_conv2d_infer(hr_infer_t* s) {
   w.size[2] = hr_infer_dim(filter, 1);
   int64_t groups, before, after, out[2], dims[4];
   HR_TRY(check_depths(hr_infer_dim(data, hr_window_axis(&w, 3)), hr_infer_dim(filter, 2), hr_infer_dim(filter, 3), &groups));
-  for (int i = 0; i < 2; ++i) HR_TRY(hr_window_fit(&w, i + 1, hr_infer_dim(data, hr_window_axis(&w, i + 1)), true, &before, &after, &out[i]));
+  for (int i = 0; i < 2; ++i)
+    HR_TRY(hr_window_fit(&w, i + 1, hr_infer_dim(data, hr_window_axis(&w, i + 1)), true, &before, &after, &out[i]));
   dims[0] = hr_infer_dim(data, 0);
   dims[hr_window_axis(&w, 1)] = out[0];
   dims[hr_window_axis(&w, 2)] = out[1];

@@ -23,8 +23,16 @@ typedef struct {
 } plain_job_t;
 
 static plain_job_t plain_job(const hr_dnn_conv_t* d, hr_dtype_t dtype, const void* a, const void* b, void* c) {
-  plain_job_t j = {.d = d, .dtype = dtype, .size = hr_dtype_size(dtype), .a = a, .b = b, .c = c, .pixels = d->out_h * d->out_w,
-                   .taps = d->k_h * d->k_w * (d->in_c / d->groups), .in_image = d->in_h * d->in_w * d->in_c, .out_group = d->out_c / d->groups};
+  plain_job_t j = {.d = d,
+                   .dtype = dtype,
+                   .size = hr_dtype_size(dtype),
+                   .a = a,
+                   .b = b,
+                   .c = c,
+                   .pixels = d->out_h * d->out_w,
+                   .taps = d->k_h * d->k_w * (d->in_c / d->groups),
+                   .in_image = d->in_h * d->in_w * d->in_c,
+                   .out_group = d->out_c / d->groups};
   j.out_image = j.pixels * d->out_c;
   j.block = PATCH_BYTES / ((j.taps ? j.taps : 1) * (int64_t)j.size);
   if (j.block < 16) j.block = 16;
@@ -40,8 +48,9 @@ typedef struct {
 
 static out_view_t out_view(const plain_job_t* j, int64_t image, int64_t group, int64_t pixel) {
   const bool first = j->d->nchw;
-  return (out_view_t){image * j->out_image + (first ? group * j->out_group * j->pixels + pixel : pixel * j->d->out_c + group * j->out_group),
-                      first ? 1 : j->d->out_c, first ? j->pixels : 1};
+  return (out_view_t){
+      image * j->out_image + (first ? group * j->out_group * j->pixels + pixel : pixel * j->d->out_c + group * j->out_group),
+      first ? 1 : j->d->out_c, first ? j->pixels : 1};
 }
 
 static hr_status_t forward_block(const plain_job_t* j, int64_t image, int64_t begin, int64_t end, char* patches) {
@@ -49,11 +58,35 @@ static hr_status_t forward_block(const plain_job_t* j, int64_t image, int64_t be
     hr_conv2d_gather(j->d, j->size, j->a + (size_t)(image * j->in_image) * j->size, group, begin, end, patches);
     const out_view_t o = out_view(j, image, group, begin);
     const char* filter = j->b + (size_t)(group * j->out_group) * j->size;
-    hr_gemm_t g = {.m = end - begin, .n = j->out_group, .k = j->taps, .a = patches, .b = filter, .c = j->c + (size_t)o.at * j->size, .a_row = j->taps,
-                   .a_col = 1, .b_row = j->d->out_c, .b_col = 1, .c_row = o.pixel_step, .a_type = j->dtype, .b_type = j->dtype, .c_type = j->dtype};
+    hr_gemm_t g = {.m = end - begin,
+                   .n = j->out_group,
+                   .k = j->taps,
+                   .a = patches,
+                   .b = filter,
+                   .c = j->c + (size_t)o.at * j->size,
+                   .a_row = j->taps,
+                   .a_col = 1,
+                   .b_row = j->d->out_c,
+                   .b_col = 1,
+                   .c_row = o.pixel_step,
+                   .a_type = j->dtype,
+                   .b_type = j->dtype,
+                   .c_type = j->dtype};
     if (j->d->nchw) /* the transposed product, since a result's columns are adjacent */
-      g = (hr_gemm_t){.m = j->out_group, .n = end - begin, .k = j->taps, .a = filter, .b = patches, .c = g.c, .a_row = 1, .a_col = j->d->out_c,
-                      .b_row = 1, .b_col = j->taps, .c_row = o.filter_step, .a_type = j->dtype, .b_type = j->dtype, .c_type = j->dtype};
+      g = (hr_gemm_t){.m = j->out_group,
+                      .n = end - begin,
+                      .k = j->taps,
+                      .a = filter,
+                      .b = patches,
+                      .c = g.c,
+                      .a_row = 1,
+                      .a_col = j->d->out_c,
+                      .b_row = 1,
+                      .b_col = j->taps,
+                      .c_row = o.filter_step,
+                      .a_type = j->dtype,
+                      .b_type = j->dtype,
+                      .c_type = j->dtype};
     HR_TRY(hr_gemm_run(&g, 1));
   }
   return NULL;
@@ -78,9 +111,20 @@ static hr_status_t forward_blocks(void* arg, int64_t begin, int64_t end, int chu
 static hr_status_t data_block(const plain_job_t* j, int64_t image, int64_t begin, int64_t end, char* patches) {
   for (int64_t group = 0; group < j->d->groups; ++group) {
     const out_view_t o = out_view(j, image, group, begin);
-    const hr_gemm_t g = {.m = end - begin, .n = j->taps, .k = j->out_group, .a = j->a + (size_t)o.at * j->size,
-                         .b = j->b + (size_t)(group * j->out_group) * j->size, .c = patches, .a_row = o.pixel_step, .a_col = o.filter_step, .b_row = 1,
-                         .b_col = j->d->out_c, .c_row = j->taps, .a_type = j->dtype, .b_type = j->dtype, .c_type = j->dtype};
+    const hr_gemm_t g = {.m = end - begin,
+                         .n = j->taps,
+                         .k = j->out_group,
+                         .a = j->a + (size_t)o.at * j->size,
+                         .b = j->b + (size_t)(group * j->out_group) * j->size,
+                         .c = patches,
+                         .a_row = o.pixel_step,
+                         .a_col = o.filter_step,
+                         .b_row = 1,
+                         .b_col = j->d->out_c,
+                         .c_row = j->taps,
+                         .a_type = j->dtype,
+                         .b_type = j->dtype,
+                         .c_type = j->dtype};
     HR_TRY(hr_gemm_run(&g, 1));
     hr_conv2d_scatter(j->d, j->dtype, patches, group, begin, end, j->c + (size_t)(image * j->in_image) * j->size);
   }
@@ -106,9 +150,21 @@ static hr_status_t filter_block(const plain_job_t* j, int64_t image, int64_t beg
   for (int64_t group = 0; group < j->d->groups; ++group) {
     hr_conv2d_gather(j->d, j->size, j->a + (size_t)(image * j->in_image) * j->size, group, begin, end, patches);
     const out_view_t o = out_view(j, image, group, begin);
-    const hr_gemm_t g = {.m = j->taps, .n = j->out_group, .k = end - begin, .a = patches, .b = j->b + (size_t)o.at * j->size,
-                         .c = j->c + (size_t)(group * j->out_group) * j->size, .a_row = 1, .a_col = j->taps, .b_row = o.pixel_step,
-                         .b_col = o.filter_step, .c_row = j->d->out_c, .a_type = j->dtype, .b_type = j->dtype, .c_type = j->dtype, .accumulate = true};
+    const hr_gemm_t g = {.m = j->taps,
+                         .n = j->out_group,
+                         .k = end - begin,
+                         .a = patches,
+                         .b = j->b + (size_t)o.at * j->size,
+                         .c = j->c + (size_t)(group * j->out_group) * j->size,
+                         .a_row = 1,
+                         .a_col = j->taps,
+                         .b_row = o.pixel_step,
+                         .b_col = o.filter_step,
+                         .c_row = j->d->out_c,
+                         .a_type = j->dtype,
+                         .b_type = j->dtype,
+                         .c_type = j->dtype,
+                         .accumulate = true};
     HR_TRY(hr_gemm_run(&g, threads));
   }
   return NULL;

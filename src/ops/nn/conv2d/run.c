@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One convolution of a kernel: by the dense library where it can (packing a constant filter at its first use), else plain. half and bfloat16
- * are widened to float, computed, and rounded once. */
+/* One convolution of a kernel: by the dense library where it can (packing a constant filter at its first use), else plain. half and
+ * bfloat16 are widened to float, computed, and rounded once. */
 #include <string.h>
 #include "ops/math/matmul/epilogue.h"
 #include "ops/nn/conv2d/conv2d.h"
@@ -8,7 +8,8 @@
 bool hr_conv2d_has_dnn(hr_dtype_t dtype) { return dtype == HR_F32 && hr_dnn() != NULL; }
 
 static double conv_work(const hr_dnn_conv_t* d) {
-  return (double)d->batch * (double)d->out_h * (double)d->out_w * (double)d->out_c * (double)d->k_h * (double)d->k_w * (double)(d->in_c / d->groups);
+  return (double)d->batch * (double)d->out_h * (double)d->out_w * (double)d->out_c * (double)d->k_h * (double)d->k_w *
+         (double)(d->in_c / d->groups);
 }
 
 /* The pack of a constant filter for this primitive; NULL: none is needed, or it is another's (a step with other shapes). */
@@ -50,16 +51,24 @@ static hr_status_t run_dnn(hr_kernel_ctx_t* k, const hr_dnn_conv_t* d, const flo
   return status;
 }
 
-static hr_status_t apply_epilogue(hr_kernel_ctx_t* k, const hr_dnn_conv_t* d, hr_dtype_t dtype, const void* bias, const void* add, void* c) {
+static hr_status_t apply_epilogue(hr_kernel_ctx_t* k, const hr_dnn_conv_t* d, hr_dtype_t dtype, const void* bias, const void* add,
+                                  void* c) {
   if (!bias && !add && d->activation == HR_DNN_NONE) return NULL;
   const int64_t pixels = d->out_h * d->out_w;
-  const hr_epilogue_run_t run = {.y = c, .bias = bias, .add = add, .rows = d->nchw ? d->batch * d->out_c : d->batch * pixels, .n = d->out_c,
-                                 .inner = d->nchw ? pixels : 0, .activation = d->activation, .alpha = d->alpha};
+  const hr_epilogue_run_t run = {.y = c,
+                                 .bias = bias,
+                                 .add = add,
+                                 .rows = d->nchw ? d->batch * d->out_c : d->batch * pixels,
+                                 .n = d->out_c,
+                                 .inner = d->nchw ? pixels : 0,
+                                 .activation = d->activation,
+                                 .alpha = d->alpha};
   return hr_epilogue_apply(k, dtype, &run);
 }
 
 /* Plain, with what the dense library would have fused: a residual in c is set aside first. */
-static hr_status_t run_plain(hr_kernel_ctx_t* k, const hr_dnn_conv_t* d, hr_dtype_t dtype, const void* a, const void* b, const void* bias, void* c) {
+static hr_status_t run_plain(hr_kernel_ctx_t* k, const hr_dnn_conv_t* d, hr_dtype_t dtype, const void* a, const void* b, const void* bias,
+                             void* c) {
   hr_tensor_t residual = {0};
   const hr_shape_t shape = hr_conv2d_shape(d, true);
   if (d->sum) {
@@ -72,8 +81,8 @@ static hr_status_t run_plain(hr_kernel_ctx_t* k, const hr_dnn_conv_t* d, hr_dtyp
   return status;
 }
 
-static hr_status_t run_typed(hr_kernel_ctx_t* k, const hr_dnn_conv_t* d, hr_dtype_t dtype, const void* a, const void* b, const void* bias, void* c,
-                             hr_conv2d_prepared_t* m) {
+static hr_status_t run_typed(hr_kernel_ctx_t* k, const hr_dnn_conv_t* d, hr_dtype_t dtype, const void* a, const void* b, const void* bias,
+                             void* c, hr_conv2d_prepared_t* m) {
   bool served = false;
   const bool whole = d->batch && d->in_c && d->in_h && d->in_w && d->out_c && d->out_h && d->out_w && d->k_h && d->k_w;
   if (whole && hr_conv2d_has_dnn(dtype)) HR_TRY(run_dnn(k, d, a, b, bias, c, m, &served));
