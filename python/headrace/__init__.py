@@ -3,9 +3,24 @@
 
 Little is loaded here: a name is found in the tables below when it is first asked for, then kept. A name that is in none is looked for among the
 registered ops (op_gen.py)."""
-from headrace import _headrace, dtypes
-from headrace.graph import Graph, GraphKeys, get_default_graph, name_scope
-from headrace.session import Session
+import sys
+import types
+
+_SHADOWED = frozenset(("device", "gradients", "graph_util", "math", "nest", "random", "strings"))
+
+
+class _Package(types.ModuleType):
+    """Files of the package called like something else in `tf.` do not take its place when they are imported."""
+
+    def __setattr__(self, name, value):
+        if not (name in _SHADOWED and isinstance(value, types.ModuleType) and value.__name__ == "headrace." + name):
+            types.ModuleType.__setattr__(self, name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+from headrace import _headrace, dtypes  # noqa: E402
+from headrace.graph import Graph, GraphKeys, get_default_graph, name_scope  # noqa: E402
+from headrace.session import Session  # noqa: E402
 
 __version__ = "0.1.0"
 VERSION, GIT_VERSION, COMPILER_VERSION = __version__, "headrace", ""

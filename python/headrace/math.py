@@ -126,7 +126,8 @@ def saturate_cast(value, dtype, name=None):
         value, dtype = convert_to_tensor(value, name="value"), dtypes.as_dtype(dtype).base_dtype
         low, high = builtins.max(value.dtype.min, dtype.min), builtins.min(value.dtype.max, dtype.max)
         low, high = constant(low, value.dtype), constant(high, value.dtype)
-        return cast(gen.Maximum(gen.Minimum(value, high), low), dtype, scope)
+        clamped = gen.ClipByValue(value, low, high, name="clamp") if _headrace.has_op("ClipByValue") else gen.Maximum(gen.Minimum(value, high), low)
+        return cast(clamped, dtype, scope)
 
 
 # --- two operands ----------------------------------------------------------------------------------------------------------------------------
