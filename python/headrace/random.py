@@ -45,19 +45,18 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
         maxval = 1
     with name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
         shape = shape_tensor(shape)
-        plain = not dtype.is_integer and isinstance(minval, (int, float)) and minval == 0
-        unit = plain and isinstance(maxval, (int, float)) and maxval == 1
+        from_zero = type(minval) is int and minval == 0
+        unit = from_zero and type(maxval) is int and maxval == 1 and not dtype.is_integer
         if not unit:
-            if not plain:
-                minval = convert_to_tensor(minval, dtype, name="min")
+            minval = convert_to_tensor(minval, dtype, name="min")
             maxval = convert_to_tensor(maxval, dtype, name="max")
         if dtype.is_integer:
             return _shaped(gen.RandomUniformInt(shape, minval, maxval, name=scope, **_seeds(seed)), shape)
         out = gen.RandomUniform(shape, dtype, **_seeds(seed))
         if unit:
             return _shaped(out, shape)
-        if plain:
-            return _shaped(gen.Mul(out, maxval, name=scope), shape)
+        if from_zero:
+            return _shaped(gen.Mul(out, maxval), shape)
         return _shaped(gen.AddV2(gen.Mul(out, gen.Sub(maxval, minval, name="sub"), name="mul"), minval, name=scope), shape)
 
 

@@ -253,11 +253,17 @@ def _index_error(item):
                     % (item,))
 
 
+def _missing_bound(bounds):
+    """What stands for a bound left out beside those given: a constant of their type where one of them is a tensor."""
+    from headrace.tensor_util import constant
+    typed = next((b for b in bounds if isinstance(b, _Tensor)), None)
+    return (lambda value: value) if typed is None else (lambda value: constant(value, dtype_of(typed)))
+
+
 def slice_helper(tensor, key, var=None):
     """tensor[key] as a StridedSlice: masks say which entries of begin, end and strides count."""
     from headrace.array import strided_slice, stack
     from headrace.graph import name_scope
-    from headrace.tensor_util import constant
     items = key if isinstance(key, (list, tuple)) else (key,)
     if isinstance(key, list) and any(isinstance(i, (list, tuple)) for i in key):
         raise TypeError("lists of lists are no index")
@@ -268,9 +274,10 @@ def slice_helper(tensor, key, var=None):
         if isinstance(item, slice):
             for bound in (item.start, item.stop, item.step):
                 _index_error(bound)
-            begin.append(0 if item.start is None else item.start)
-            end.append(0 if item.stop is None else item.stop)
-            strides.append(1 if item.step is None else item.step)
+            fill = _missing_bound((item.start, item.stop, item.step))
+            begin.append(fill(0) if item.start is None else item.start)
+            end.append(fill(0) if item.stop is None else item.stop)
+            strides.append(fill(1) if item.step is None else item.step)
             begin_mask |= bit if item.start is None else 0
             end_mask |= bit if item.stop is None else 0
             continue

@@ -15,7 +15,6 @@
 #pragma weak HR_OptimizerSlotCount
 #pragma weak HR_OptimizerSlot
 #pragma weak HR_BuildSaver
-#pragma weak HR_UpdateCheckpointState
 
 static const char client_capsule[] = "headrace.optimizer";
 
@@ -240,23 +239,6 @@ static PyObject* client_build_saver(PyObject* self, PyObject* args) {
   return out;
 }
 
-static PyObject* client_update_state(PyObject* self, PyObject* args) {
-  (void)self;
-  const char *folder, *latest;
-  PyObject* all;
-  if (!PyArg_ParseTuple(args, "ssO!", &folder, &latest, &PyList_Type, &all)) return NULL;
-  Py_ssize_t n = PyList_GET_SIZE(all);
-  const char** paths = PyMem_Calloc((size_t)n + 1, sizeof *paths);
-  bool fine = paths != NULL && n < INT_MAX;
-  for (Py_ssize_t i = 0; fine && i < n; ++i) fine = (paths[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(all, i))) != NULL;
-  TF_Status status = {NULL};
-  if (fine) HR_UpdateCheckpointState(folder, latest, paths, (int)n, &status);
-  PyMem_Free(paths);
-  if (!fine) return PyErr_Occurred() ? NULL : PyErr_NoMemory();
-  if (status.status) return hrpy_fail(status.status, NULL);
-  Py_RETURN_NONE;
-}
-
 PyMethodDef hrpy_client_methods[] = {
     {"new_optimizer", client_new_optimizer, METH_VARARGS, "An optimizer of the C client layer: (graph, rule, name)."},
     {"optimizer_set", client_set_hyperparameter, METH_VARARGS, "Sets a hyperparameter to a number or a scalar tensor."},
@@ -264,7 +246,6 @@ PyMethodDef hrpy_client_methods[] = {
     {"optimizer_apply", client_apply, METH_VARARGS, "Adds the updates: (optimizer, gradients, variables, step or None, name)."},
     {"optimizer_slots", client_slots, METH_O, "The slots made so far."},
     {"build_saver", client_build_saver, METH_VARARGS, "Adds the operations of a V2 checkpoint."},
-    {"update_checkpoint_state", client_update_state, METH_VARARGS, "Writes the file `checkpoint`: (folder, latest, [all])."},
     {"open_checkpoint", hrpy_open_checkpoint, METH_O, "A checkpoint to look into, by its prefix."},
     {"checkpoint_entries", hrpy_checkpoint_entries, METH_O, "[(name, type number, dims)...] of an open checkpoint."},
     {"checkpoint_read", hrpy_checkpoint_read, METH_VARARGS, "The value of a name, as an array."},

@@ -136,4 +136,5 @@ PyObject* hrpy_session_partial(PyObject* self, PyObject* args);
 void hrpy_session_forget(SessionObject* s);
 
 extern PyMethodDef hrpy_gradient_methods[], hrpy_import_methods[], hrpy_value_methods[], hrpy_op_methods[];
+extern PyMethodDef hrpy_client_methods[] __attribute__((weak)); /* client.c */
 #endif

@@ -4,6 +4,7 @@
 #include "ext.h"
 #include "base/log.h"
 #include "graph/import.h"
+#include "op/op_def.h"
 
 hrpy_hooks_t hrpy_hooks;
 
@@ -168,6 +169,21 @@ static PyObject* module_has_op(PyObject* self, PyObject* name) {
   return PyBool_FromLong(known);
 }
 
+static PyObject* module_op_def(PyObject* self, PyObject* name) {
+  (void)self;
+  Py_ssize_t size;
+  const char* text = PyUnicode_AsUTF8AndSize(name, &size);
+  const hr_op_def_t* def;
+  if (!text) return NULL;
+  hr_status_t status = hr_registry_find((hr_str_t){text, (size_t)size}, &def);
+  hr_writer_t w;
+  hr_strbuf_init(&w);
+  if (!status) status = hr_op_def_encode(def, &w);
+  PyObject* out = status ? hrpy_fail(status, NULL) : PyBytes_FromStringAndSize(w.data ? w.data : "", (Py_ssize_t)w.size);
+  hr_strbuf_deinit(&w);
+  return out;
+}
+
 static PyMethodDef module_methods[] = {
     {"default_graph", module_default_graph, METH_NOARGS, "The graph that new operations go to."},
     {"swap_graph", module_swap_graph, METH_O, "Sets this thread's default graph; gives the one before."},
@@ -175,6 +191,7 @@ static PyMethodDef module_methods[] = {
     {"install", module_install, METH_O, "Takes the classes and functions that Python provides."},
     {"load_library", module_load_library, METH_O, "Loads a shared library of ops; gives its OpList."},
     {"op_names", module_op_names, METH_NOARGS, "Names of all registered ops."},
+    {"op_def", module_op_def, METH_O, "The serialized OpDef of a registered op."},
     {"has_op", module_has_op, METH_O, "Whether an op is registered."},
     {0}};
 
@@ -193,8 +210,8 @@ PyMODINIT_FUNC PyInit__headrace(void) {
               module_add_type(m, "Tensor", &hrpy_tensor_type) && module_add_type(m, "Session", &hrpy_session_type) &&
               module_add_type(m, "Callable", &hrpy_callable_type) && module_add_type(m, "OpFunction", &hrpy_op_function_type) &&
               module_add_type(m, "PartialRun", &hrpy_partial_type);
-  PyMethodDef* const more[] = {hrpy_gradient_methods, hrpy_import_methods, hrpy_value_methods, hrpy_op_methods};
-  for (size_t i = 0; fine && i < sizeof more / sizeof *more; ++i) fine = PyModule_AddFunctions(m, more[i]) == 0;
+  PyMethodDef* const more[] = {hrpy_gradient_methods, hrpy_import_methods, hrpy_value_methods, hrpy_op_methods, hrpy_client_methods};
+  for (size_t i = 0; fine && i < sizeof more / sizeof *more; ++i) fine = !more[i] || PyModule_AddFunctions(m, more[i]) == 0;
   fine = fine && PyModule_AddIntConstant(m, "GRAPH_VERSION", HR_GRAPH_VERSION) == 0;
   if (!fine) Py_CLEAR(m);
   return m;

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m headrace script.py args...`: runs a script with `import tensorflow` answered by headrace."""
+import sys
+import types
+
+
+class _Alias(types.ModuleType):
+    """A module name of TensorFlow's, standing for an object of headrace."""
+
+    def __init__(self, name, target):
+        super(_Alias, self).__init__(name)
+        self._target = target
+        self.__path__ = []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.__dict__["_target"], name)
+
+
+class _Finder(object):
+    """Answers `import tensorflow`, `import tensorflow.compat.v1 as tf`, `from tensorflow.compat import v1`, `import tensorflow.nn`..."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "tensorflow" and not name.startswith("tensorflow."):
+            return None
+        from importlib.machinery import ModuleSpec
+        return ModuleSpec(name, _Finder, is_package=True)
+
+    @staticmethod
+    def create_module(spec):
+        import headrace
+        target = headrace
+        for part in spec.name.split(".")[1:]:
+            if part in ("compat", "v1"):
+                target = headrace if part == "v1" else target
+                continue
+            target = getattr(target, part, None)
+            if target is None:
+                raise ImportError("headrace has no %s" % spec.name, name=spec.name)
+        if spec.name == "tensorflow.compat":
+            target = headrace.compat
+        return _Alias(spec.name, target)
+
+    @staticmethod
+    def exec_module(module):
+        pass
+
+
+def install():
+    """Makes headrace answer for TensorFlow in this process."""
+    if "tensorflow" in sys.modules:
+        raise RuntimeError("tensorflow is imported already")
+    sys.meta_path.insert(0, _Finder)
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        sys.stdout.write("usage: python -m headrace script.py [arguments]\n\n" + __doc__ + "\n")
+        sys.exit(0 if len(sys.argv) > 1 else 2)
+    import os
+    import runpy
+    install()
+    sys.argv = sys.argv[1:]
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
