@@ -24,7 +24,7 @@ TF_CAPI_EXPORT TF_Output HR_Placeholder(TF_Graph* graph, const char* name, TF_Da
 /* --- variables -------------------------------------------------------------------------------------------------------------------------- */
 typedef struct HR_Variable {
   TF_Output handle;            /* VariableV2's reference, or VarHandleOp's resource */
-  TF_Output read;              /* the value: `<name>/read` (Identity or ReadVariableOp) */
+  TF_Output read;              /* the value: `<name>/read` (Identity) or `<name>/Read/ReadVariableOp` */
   TF_Output initial_value;
   TF_Operation* initializer;   /* runs the first assignment: `<name>/Assign` */
   TF_Output is_initialized;    /* HR_VariableIsInitialized makes it on demand; oper NULL until then */
@@ -33,6 +33,8 @@ typedef struct HR_Variable {
 } HR_Variable;
 /* A variable with the shape of initial_value (which must be known), named `name`. */
 TF_CAPI_EXPORT void HR_NewVariable(TF_Graph* graph, const char* name, TF_Output initial_value, TF_Bool use_resource, HR_Variable* out, TF_Status* status);
+/* Whether it has a value yet, as a bool; kept in variable->is_initialized. */
+TF_CAPI_EXPORT TF_Output HR_VariableIsInitialized(TF_Graph* graph, HR_Variable* variable, TF_Status* status);
 /* One operation that runs the initializers of all. */
 TF_CAPI_EXPORT TF_Operation* HR_InitializeAll(TF_Graph* graph, const char* name, const HR_Variable* variables, int count, TF_Status* status);
 
@@ -52,6 +54,9 @@ TF_CAPI_EXPORT void HR_DeleteOptimizer(HR_Optimizer* optimizer);
  * "use_nesterov" (0 or 1), "centered"...). Those not set have TensorFlow's defaults; learning_rate must be set (but Adam and RMSProp have defaults as TensorFlow's). */
 TF_CAPI_EXPORT void HR_OptimizerSetFloat(HR_Optimizer* optimizer, const char* hyperparameter, double value, TF_Status* status);
 TF_CAPI_EXPORT void HR_OptimizerSetTensor(HR_Optimizer* optimizer, const char* hyperparameter, TF_Output scalar, TF_Status* status);
+/* Where the nodes go that HR_OptimizerApply adds, "" or ending in '/': slots are named slot_prefix + "<variable>/<rule name>" (a Python client's
+ * variable scope), all others (updates, hyperparameters, Adam's powers) scope + their name (its name scope). Default "" for both. */
+TF_CAPI_EXPORT void HR_OptimizerSetScope(HR_Optimizer* optimizer, const char* slot_prefix, const char* scope, TF_Status* status);
 /* Adds the updates of `variables` by `gradients` (entries without a gradient are left out) and gives the operation that runs them all;
  * global_step (oper NULL: none) is a variable counted up after them. */
 TF_CAPI_EXPORT TF_Operation* HR_OptimizerApply(HR_Optimizer* optimizer, const HR_Gradient* gradients, const HR_Variable* variables, int count,
