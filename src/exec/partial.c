@@ -77,10 +77,11 @@ hr_status_t hr_partial_run(hr_partial_t* r, hr_step_t* step) {
   hr_kernel_ctx_t k = {.slots = r->frame->slots, .step = step, .threads = step->threads, .spare = &r->frame->slots[p->spare]};
   for (int64_t i = 0; i < p->site_count; ++i) {
     if (r->done[i] || !needs_are_met(r, p->site_needs + (size_t)i * (size_t)p->need_words)) continue;
-    HR_TRY(run_site(r, &k, &p->sites[i]));
+    hr_status_t status = run_site(r, &k, &p->sites[i]);
+    if (status) return hr_step_finish(step, status);
     r->done[i] = true;
   }
-  return NULL;
+  return hr_step_finish(step, NULL);
 }
 
 hr_status_t hr_partial_fetch(const hr_partial_t* r, int32_t fetch, hr_tensor_t* out) {

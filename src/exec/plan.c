@@ -47,6 +47,17 @@ static hr_status_t cut_segments(hr_plan_t* p, hr_node_t* const* order) {
   return NULL;
 }
 
+/* A giver before a taker of its own step must not wait for it. */
+static void mark_deferrable(hr_plan_t* p, hr_node_t* const* order) {
+  bool taker = false;
+  for (int64_t i = p->site_count - 1; i >= 0; --i) {
+    const hr_node_t* n = order[p->sites[i].node];
+    if (!(n->attrs.def->op->flags & HR_OP_BLOCKING)) continue;
+    if (n->output_count > 0) taker = true;
+    else p->sites[i].site.may_defer = taker;
+  }
+}
+
 static hr_status_t build_plan(hr_plan_t* p, const hr_plan_desc_t* d, hr_arena_t* scratch) {
   int64_t id_limit = 0;
   HR_TRY(check_nodes(d, &id_limit));
@@ -59,6 +70,7 @@ static hr_status_t build_plan(hr_plan_t* p, const hr_plan_desc_t* d, hr_arena_t*
   HR_TRY(hr_plan_assign_slots(p, scratch, d, order, id_limit));
   HR_TRY(hr_plan_choose_kernels(p, scratch, d, order));
   HR_TRY(cut_segments(p, order));
+  mark_deferrable(p, order);
   if (d->keep_values) HR_TRY(hr_plan_find_needs(p, scratch, d, order, id_limit));
   return hr_plan_bind(p, NULL, NULL, p->fetch_count, &p->own);
 }

@@ -86,7 +86,7 @@ hr_status_t hr_plan_run_bound(hr_plan_t* p, const hr_plan_binding_t* b, hr_step_
   hr_slot_t* slots = frame->slots;
   for (int32_t i = 0; i < p->feed_count; ++i) borrow_value(&feeds[b->feed_from[i]], &slots[i].value);
   hr_kernel_ctx_t k = {.slots = slots, .step = step, .threads = step->threads, .spare = &slots[p->spare]};
-  hr_status_t status = run_sites(p, &k);
+  hr_status_t status = hr_step_finish(step, run_sites(p, &k));
   if (!status) status = hr_step_fetch(b, slots, out_fetches);
   if (status) hr_frame_sweep(p, frame);
   hr_plan_return_frame(p, frame);

@@ -8,11 +8,28 @@
 #include "rt/observer.h"
 #include "rt/resource.h"
 
+/* What a node left to be done before the step may end (an enqueue on a full queue, which a dequeue of the same step makes room for). */
+typedef struct hr_step_wait {
+  struct hr_step_wait* next;
+  hr_status_t (*finish)(struct hr_step_wait* take_self, bool give_up); /* waits, or takes the work back; frees itself */
+} hr_step_wait_t;
+
 struct hr_step {
   int64_t id;
   hr_cancel_t* cancel;        /* never NULL */
   hr_resources_t* resources;  /* the session's */
   hr_observer_t* observer;    /* NULL: nobody watches */
   int threads;                /* leased from the pool */
+  hr_step_wait_t* waits;      /* newest first; the step's own thread */
 };
+
+/* At the step's end: finishes what was left; the first failure wins. */
+static inline hr_status_t hr_step_finish(struct hr_step* step, hr_status_t take_status) {
+  while (__builtin_expect(step->waits != NULL, 0)) {
+    hr_step_wait_t* w = step->waits;
+    step->waits = w->next;
+    hr_status_merge(&take_status, w->finish(w, take_status != NULL));
+  }
+  return take_status;
+}
 #endif
