@@ -6,7 +6,7 @@ registered ops (op_gen.py)."""
 import sys
 import types
 
-_SHADOWED = frozenset(("device", "gradients", "graph_util", "math", "nest", "random", "strings"))
+_SHADOWED = frozenset(("device", "gradients", "graph_util", "math", "nest", "random", "strings", "variable_scope"))
 
 
 class _Package(types.ModuleType):
@@ -47,8 +47,7 @@ _NAMES = {
              "ones_like fill eye boolean_mask sequence_mask meshgrid reverse reverse_sequence unique unique_with_counts broadcast_dynamic_shape "
              "broadcast_static_shape repeat roll diag diag_part matrix_diag matrix_diag_part matrix_set_diag matrix_transpose space_to_depth "
              "depth_to_space sort argsort ensure_shape stop_gradient parallel_stack pack=stack unpack=unstack searchsorted setdiff1d histogram_fixed_width "
-             "required_space_to_batch_paddings space_to_batch batch_to_space edit_distance quantize dequantize scatter_nd tensor_scatter_nd_update "
-             "scatter_update=scatter_update_function",
+             "required_space_to_batch_paddings space_to_batch batch_to_space edit_distance quantize dequantize scatter_nd tensor_scatter_nd_update",
     "random": "random_uniform random_normal truncated_normal random_shuffle random_crop multinomial random_gamma random_poisson get_seed",
     "control": "group tuple no_op cond case while_loop map_fn Assert assert_equal assert_less assert_less_equal assert_greater assert_greater_equal "
                "assert_positive assert_negative assert_non_negative assert_non_positive assert_rank assert_rank_at_least assert_type assert_scalar "

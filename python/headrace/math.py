@@ -258,7 +258,10 @@ def _axes(x, axis, old):
     if axis is not None:
         return axis
     rank = x.shape.rank
-    return range(0, gen.Rank(x)) if rank is None else constant(list(builtins.range(rank)), dtypes.int32)
+    if rank:
+        return constant(list(builtins.range(rank)), dtypes.int32)
+    from headrace.array import rank as rank_of
+    return range(0, rank_of(x))  # for scalars too, as TensorFlow does
 
 
 def range(start, limit=None, delta=1, dtype=None, name="range"):
