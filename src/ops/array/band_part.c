@@ -5,7 +5,7 @@
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
 
-extern const hr_op_t hr_op_MatrixBandPart;
+extern const hr_op_t hr_op_MatrixBandPart, hr_op_BatchMatrixBandPart;
 
 /* 1. shape */
 static hr_status_t infer(hr_infer_t* s) {
@@ -68,3 +68,8 @@ const hr_op_t hr_op_MatrixBandPart = {
     .name = "MatrixBandPart", .sig = "input: T; num_lower: Tindex; num_upper: Tindex -> band: T",
     .attrs = "T: type; Tindex: type{int32,int64} = int64", .shape = infer, .grad = grad,
     HR_KERNELS({.where = {{"T", HR_M_NUMBER | HR_M(BOOL)}}, .host_inputs = 6, .compute = band_part}), .doc = "a band of each innermost matrix", HR_HERE};
+
+const hr_op_t hr_op_BatchMatrixBandPart = {
+    .name = "BatchMatrixBandPart", .sig = "input: T; num_lower: int64; num_upper: int64 -> band: T", .attrs = "T: type", .shape = infer,
+    HR_KERNELS({.where = {{"T", HR_M_NUMBER | HR_M(BOOL)}}, .host_inputs = 6, .compute = band_part}), .deprecated = 14,
+    .deprecated_why = "use MatrixBandPart", .doc = "the old name of MatrixBandPart", HR_HERE};
