@@ -33,10 +33,9 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     rows = []
     scope_name = "import" if name is None else name
     with graph.name_scope(scope_name) as scope:
-        if input_map:
-            from headrace.tensor_util import convert_to_tensor
-            with graph.name_scope("_inputs"):
-                rows = [_endpoint(k) + (convert_to_tensor(v),) for k, v in input_map.items()]
+        if not all(isinstance(v, _headrace.Tensor) for v in input_map.values()):
+            input_map = _converted(graph, scope_name, input_map)
+        rows = [_endpoint(k) + (v,) for k, v in input_map.items()]
         controls, device = _surroundings(graph)
         producer = producer_op_list.SerializeToString() if producer_op_list is not None else b""
         tensors, ops, unused, first = _headrace.import_graph_def(graph, data, scope[:-1] if scope_name else "", rows, outputs, nodes, device, controls, producer)
@@ -49,6 +48,15 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         return None
     tensors, ops = iter(tensors), iter(ops)
     return [next(tensors) if ":" in e else next(ops) for e in wanted]
+
+
+def _converted(graph, scope_name, input_map):
+    from headrace.tensor_util import convert_to_tensor
+    if not scope_name:
+        raise ValueError("tf.import_graph_def() requires a non-empty `name` if `input_map` contains non-Tensor values. Try calling "
+                         "tf.convert_to_tensor() on `input_map` values before calling tf.import_graph_def().")
+    with graph.name_scope("_inputs"):
+        return dict((k, convert_to_tensor(v)) for k, v in input_map.items())
 
 
 def _surroundings(graph):

@@ -320,7 +320,7 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reductio
         top = gen.StopGradient(gen.SelectV2(finite, top, _zero_of(top)))
         total = gen.Log(reduce_sum(gen.Exp(gen.Sub(x, top)), axis, keep))
         if not keep:
-            top = gen.Reshape(top, shape(total))
+            top = gen.Reshape(top, gen.Shape(total))
         return gen.AddV2(total, top, name=scope)
 
 

@@ -14,9 +14,11 @@ struct hrpy_prepared {
   uint64_t hash;
   int feed_count, fetch_count, target_count; /* fetch_count: tensors only */
   int item_count;           /* what the script fetches, tensors and operations in its order */
-  hr_callable_t* callable;
+  hr_callable_t* callable;  /* NULL: nothing needs to run */
+  int32_t* sources;         /* of each item: which fetched tensor, or one of the values below; lies behind the key */
   hr_value_t key[];         /* feeds, then fetched items; an operation has index -1 */
 };
+enum { SOURCE_NONE = -1, SOURCE_FEED = -2 }; /* an operation; SOURCE_FEED - k: what is fed as feed k is fetched */
 
 typedef struct {
   PyObject_HEAD
@@ -29,7 +31,7 @@ typedef struct {
 /* --- prepared steps -------------------------------------------------------------------------------------------------------------------------------- */
 static void run_drop(hrpy_prepared_t* p) {
   if (!p || --p->users) return;
-  hr_callable_destroy(p->callable);
+  if (p->callable) hr_callable_destroy(p->callable);
   PyMem_Free(p);
 }
 
@@ -76,37 +78,59 @@ static bool run_grow(SessionObject* s) {
   return true;
 }
 
-/* Splits the items of a key into the tensors and the operations among them; both arrays have `items` entries. */
-static hr_run_t run_signature(const hr_value_t* key, int feeds, int items, hr_value_t* fetches, hr_node_t** targets) {
+static int32_t run_source_of_feed(const hr_value_t* key, int feeds, hr_value_t v) {
+  for (int k = 0; k < feeds; ++k)
+    if (key[k].node == v.node && key[k].index == v.index) return SOURCE_FEED - k;
+  return SOURCE_NONE;
+}
+
+/* Splits the items of a key into the tensors and the operations among them, and says where each one's value comes from; the three
+ * arrays have `items` entries. */
+static hr_run_t run_signature(const hr_value_t* key, int feeds, int items, hr_value_t* fetches, hr_node_t** targets, int32_t* sources) {
   hr_run_t run = {.feeds = key, .feed_count = feeds, .fetches = fetches, .targets = targets};
   for (int i = 0; i < items; ++i) {
     hr_value_t v = key[feeds + i];
-    if (v.index < 0) targets[run.target_count++] = v.node;
-    else fetches[run.fetch_count++] = v;
+    sources[i] = v.index < 0 ? SOURCE_NONE : run_source_of_feed(key, feeds, v);
+    if (v.index < 0) {
+      targets[run.target_count++] = v.node;
+    } else if (sources[i] == SOURCE_NONE) {
+      sources[i] = run.fetch_count;
+      fetches[run.fetch_count++] = v;
+    }
   }
   return run;
 }
 
+/* A key of feeds and items with room for sources. */
+static hrpy_prepared_t* run_new_prepared(const hr_value_t* key, int feeds, int items) {
+  size_t values = (size_t)(feeds + items) * sizeof(hr_value_t);
+  hrpy_prepared_t* p = PyMem_Calloc(1, sizeof *p + values + (size_t)items * sizeof(int32_t));
+  if (!p) return NULL;
+  memcpy(p->key, key, values);
+  p->sources = (int32_t*)(p->key + feeds + items);
+  p->feed_count = feeds;
+  p->item_count = items;
+  p->users = 1;
+  return p;
+}
+
 static hrpy_prepared_t* run_prepare(SessionObject* s, const hr_value_t* key, int feeds, int items, uint64_t hash) {
-  size_t bytes = sizeof(hrpy_prepared_t) + (size_t)(feeds + items) * sizeof(hr_value_t);
-  hrpy_prepared_t* p = PyMem_Calloc(1, bytes);
+  hrpy_prepared_t* p = run_new_prepared(key, feeds, items);
   hr_value_t* fetches = PyMem_Malloc((size_t)items * sizeof *fetches + 1);
   hr_node_t** targets = PyMem_Malloc((size_t)items * sizeof *targets + 1);
   hr_status_t status = NULL;
   if (p && fetches && targets) {
-    hr_run_t run = run_signature(key, feeds, items, fetches, targets);
-    memcpy(p->key, key, (size_t)(feeds + items) * sizeof *key);
+    hr_run_t run = run_signature(key, feeds, items, fetches, targets, p->sources);
     p->hash = hash;
-    p->feed_count = feeds;
-    p->item_count = items;
     p->fetch_count = run.fetch_count;
     p->target_count = run.target_count;
-    hr_callable_t* callable = NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = hr_session_make_callable(s->session, &run, &callable);
-    Py_END_ALLOW_THREADS
-    p->callable = callable;
-    p->users = 1;
+    if (run.fetch_count || run.target_count) {
+      hr_callable_t* callable = NULL;
+      Py_BEGIN_ALLOW_THREADS
+      status = hr_session_make_callable(s->session, &run, &callable);
+      Py_END_ALLOW_THREADS
+      p->callable = callable;
+    }
   } else {
     PyErr_NoMemory();
   }
@@ -184,6 +208,7 @@ typedef struct {
 
 static hr_status_t run_step(hrpy_prepared_t* p, const hr_tensor_t* feeds, hr_tensor_t* fetches, run_extra_t* extra) {
   hr_run_options_t options = {0};
+  if (!p->callable) return NULL;
   if (extra && extra->options) HR_TRY(hr_run_options_decode(&options, extra->options, extra->options_size));
   hr_cancel_t* cancel = hrpy_interrupt_begin();
   options.cancel = cancel;
@@ -196,17 +221,22 @@ static hr_status_t run_step(hrpy_prepared_t* p, const hr_tensor_t* feeds, hr_ten
   return status;
 }
 
+static PyObject* run_result(const hrpy_prepared_t* p, int item, const hr_tensor_t* feeds, hr_tensor_t* fetches) {
+  int32_t source = p->sources[item];
+  if (source == SOURCE_NONE) return Py_NewRef(Py_None);
+  if (source >= 0) return hrpy_from_tensor(&fetches[source]);
+  hr_tensor_t fed;
+  hr_tensor_share(&feeds[SOURCE_FEED - source], &fed);
+  return hrpy_from_tensor(&fed);
+}
+
 /* The value of each item in order: None for operations. kind 0: the one item itself. */
-static PyObject* run_results(hrpy_prepared_t* p, hr_tensor_t* fetches, int kind) {
-  const hr_value_t* items = p->key + p->feed_count;
-  if (kind == 0) return items[0].index < 0 ? Py_NewRef(Py_None) : hrpy_from_tensor(&fetches[0]);
+static PyObject* run_results(const hrpy_prepared_t* p, const hr_tensor_t* feeds, hr_tensor_t* fetches, int kind) {
+  if (kind == 0) return run_result(p, 0, feeds, fetches);
   PyObject* list = kind == 1 ? PyList_New(p->item_count) : PyTuple_New(p->item_count);
-  int at = 0;
-  for (int i = 0; i < p->item_count; ++i) {
-    PyObject* o = items[i].index < 0 ? Py_NewRef(Py_None) : list ? hrpy_from_tensor(&fetches[at]) : NULL;
-    at += items[i].index >= 0;
+  for (int i = 0; list && i < p->item_count; ++i) {
+    PyObject* o = run_result(p, i, feeds, fetches);
     if (!o) Py_CLEAR(list);
-    else if (!list) Py_DECREF(o);
     else if (kind == 1) PyList_SET_ITEM(list, i, o);
     else PyTuple_SET_ITEM(list, i, o);
   }
@@ -222,7 +252,7 @@ static PyObject* run_finish(SessionObject* s, hrpy_prepared_t* p, hr_tensor_t* f
   if (fetches) {
     for (int i = 0; i < fetch_count; ++i) fetches[i].buffer = NULL;
     hr_status_t status = run_step(p, feeds, fetches, extra);
-    if (!status) out = run_results(p, fetches, kind);
+    if (!status) out = run_results(p, feeds, fetches, kind);
     else if (PyErr_CheckSignals()) hr_status_release(status); /* KeyboardInterrupt comes before what it caused */
     else hrpy_fail(status, s->graph);
     for (int i = 0; i < fetch_count; ++i) hr_tensor_release(&fetches[i]);
@@ -422,9 +452,10 @@ PyObject* hrpy_session_partial(PyObject* self, PyObject* args) {
   if (!run_ready(s) || !run_read_key(s, fetches, feeds, &k)) return NULL;
   hr_value_t* tensors = PyMem_Malloc((size_t)k.items * sizeof *tensors + 1);
   hr_node_t** targets = PyMem_Malloc((size_t)k.items * sizeof *targets + 1);
-  PartialObject* p = tensors && targets ? (PartialObject*)hrpy_partial_type.tp_alloc(&hrpy_partial_type, 0) : NULL;
+  int32_t* sources = PyMem_Malloc((size_t)k.items * sizeof *sources + 1);
+  PartialObject* p = tensors && targets && sources ? (PartialObject*)hrpy_partial_type.tp_alloc(&hrpy_partial_type, 0) : NULL;
   if (p) {
-    hr_run_t run = run_signature(k.key, k.feeds, k.items, tensors, targets);
+    hr_run_t run = run_signature(k.key, k.feeds, k.items, tensors, targets, sources);
     hr_status_t status = hr_session_partial_setup(s->session, &run, &p->partial);
     p->session = (SessionObject*)Py_NewRef(self);
     if (status) {
@@ -436,6 +467,7 @@ PyObject* hrpy_session_partial(PyObject* self, PyObject* args) {
   }
   PyMem_Free(tensors);
   PyMem_Free(targets);
+  PyMem_Free(sources);
   PyMem_Free(k.key);
   return (PyObject*)p;
 }
@@ -447,22 +479,19 @@ static PyObject* partial_run(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "O!O!O!", &PyList_Type, &fetches, &PyList_Type, &feeds, &PyList_Type, &values)) return NULL;
   run_key_t k;
   if (!run_ready(s) || !run_read_key(s, fetches, feeds, &k)) return NULL;
-  hrpy_prepared_t* p = PyMem_Calloc(1, sizeof *p + (size_t)(k.feeds + k.items) * sizeof(hr_value_t)); /* only its key is used */
+  hrpy_prepared_t* p = run_new_prepared(k.key, k.feeds, k.items); /* only its key and sources are used */
   hr_value_t* want = PyMem_Malloc((size_t)k.items * sizeof *want + 1);
   hr_node_t** targets = PyMem_Malloc((size_t)k.items * sizeof *targets + 1);
   hr_tensor_t* got = PyMem_Calloc((size_t)k.items + 1, sizeof *got);
   hr_tensor_t* tensors = PyList_GET_SIZE(values) == k.feeds ? run_read_values(k.key, PySequence_Fast_ITEMS(values), k.feeds) : NULL;
   if (p && want && targets && got && tensors) {
-    hr_run_t run = run_signature(k.key, k.feeds, k.items, want, targets);
+    hr_run_t run = run_signature(k.key, k.feeds, k.items, want, targets, p->sources);
     run.feed_values = tensors;
-    memcpy(p->key, k.key, (size_t)(k.feeds + k.items) * sizeof *k.key);
-    p->feed_count = k.feeds;
-    p->item_count = k.items;
     hr_status_t status;
     Py_BEGIN_ALLOW_THREADS
     status = hr_partial_run_step(o->partial, &run, got);
     Py_END_ALLOW_THREADS
-    out = status ? hrpy_fail(status, s->graph) : run_results(p, got, 1);
+    out = status ? hrpy_fail(status, s->graph) : run_results(p, tensors, got, 1);
     for (int i = 0; i < run.fetch_count; ++i) hr_tensor_release(&got[i]);
     for (int i = 0; i < k.feeds; ++i) hr_tensor_release(&tensors[i]);
   } else if (!PyErr_Occurred()) {
