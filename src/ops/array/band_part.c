@@ -16,7 +16,12 @@ static hr_status_t infer(hr_infer_t* s) {
 }
 
 /* 2. kernel */
-typedef struct { const char* x; char* y; int64_t rows, columns, lower, upper; size_t element; } band_t;
+typedef struct {
+  const char* x;
+  char* y;
+  int64_t rows, columns, lower, upper;
+  size_t element;
+} band_t;
 
 static hr_status_t band_chunk(void* arg, int64_t begin, int64_t end, int chunk) { /* items: rows of all matrices */
   const band_t* b = arg;
@@ -26,7 +31,8 @@ static hr_status_t band_chunk(void* arg, int64_t begin, int64_t end, int chunk) 
     int64_t from = b->lower < 0 || i - b->lower < 0 ? 0 : i - b->lower, to = b->upper < 0 || b->upper >= n - i ? n : i + b->upper + 1;
     from = from > n ? n : from;
     to = to < from ? from : to;
-    const size_t at = (size_t)(r * n) * b->element, left = (size_t)from * b->element, right = (size_t)to * b->element, all = (size_t)n * b->element;
+    const size_t at = (size_t)(r * n) * b->element, left = (size_t)from * b->element, right = (size_t)to * b->element,
+                 all = (size_t)n * b->element;
     memset(b->y + at, 0, left);
     if (b->x != b->y) memcpy(b->y + at + left, b->x + at + left, right - left);
     memset(b->y + at + right, 0, all - right);
@@ -36,7 +42,8 @@ static hr_status_t band_chunk(void* arg, int64_t begin, int64_t end, int chunk) 
 
 static hr_status_t read_width(const hr_tensor_t* t, const char* what, int64_t most, int64_t* out) {
   HR_TRY(hr_tensor_scalar_i64(t, what, out));
-  if (*out > most) return HR_ERROR(INVALID_ARGUMENT, "%s must be negative or at most the size %lld, got %lld", what, (long long)most, (long long)*out);
+  if (*out > most)
+    return HR_ERROR(INVALID_ARGUMENT, "%s must be negative or at most the size %lld, got %lld", what, (long long)most, (long long)*out);
   return NULL;
 }
 
@@ -64,12 +71,21 @@ static void grad(hr_grad_ctx_t* g) {
 }
 
 /* 4. definition */
-const hr_op_t hr_op_MatrixBandPart = {
-    .name = "MatrixBandPart", .sig = "input: T; num_lower: Tindex; num_upper: Tindex -> band: T",
-    .attrs = "T: type; Tindex: type{int32,int64} = int64", .shape = infer, .grad = grad,
-    HR_KERNELS({.where = {{"T", HR_M_NUMBER | HR_M(BOOL)}}, .host_inputs = 6, .compute = band_part}), .doc = "a band of each innermost matrix", HR_HERE};
+const hr_op_t hr_op_MatrixBandPart = {.name = "MatrixBandPart",
+                                      .sig = "input: T; num_lower: Tindex; num_upper: Tindex -> band: T",
+                                      .attrs = "T: type; Tindex: type{int32,int64} = int64",
+                                      .shape = infer,
+                                      .grad = grad,
+                                      HR_KERNELS({.where = {{"T", HR_M_NUMBER | HR_M(BOOL)}}, .host_inputs = 6, .compute = band_part}),
+                                      .doc = "a band of each innermost matrix",
+                                      HR_HERE};
 
-const hr_op_t hr_op_BatchMatrixBandPart = {
-    .name = "BatchMatrixBandPart", .sig = "input: T; num_lower: int64; num_upper: int64 -> band: T", .attrs = "T: type", .shape = infer,
-    HR_KERNELS({.where = {{"T", HR_M_NUMBER | HR_M(BOOL)}}, .host_inputs = 6, .compute = band_part}), .deprecated = 14,
-    .deprecated_why = "use MatrixBandPart", .doc = "the old name of MatrixBandPart", HR_HERE};
+const hr_op_t hr_op_BatchMatrixBandPart = {.name = "BatchMatrixBandPart",
+                                           .sig = "input: T; num_lower: int64; num_upper: int64 -> band: T",
+                                           .attrs = "T: type",
+                                           .shape = infer,
+                                           HR_KERNELS({.where = {{"T", HR_M_NUMBER | HR_M(BOOL)}}, .host_inputs = 6, .compute = band_part}),
+                                           .deprecated = 14,
+                                           .deprecated_why = "use MatrixBandPart",
+                                           .doc = "the old name of MatrixBandPart",
+                                           HR_HERE};

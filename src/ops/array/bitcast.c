@@ -8,7 +8,8 @@ extern const hr_op_t hr_op_Bitcast;
 /* 1. the rule: how many small elements make up a large one; the last axis must be that when elements grow */
 static hr_status_t check_last(int64_t last, int64_t ratio, hr_dtype_t from, hr_dtype_t to) {
   if (last == ratio || last == -1) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "cannot bitcast from %s to %s: the last axis must have size %lld, not %lld", hr_dtype_name((int)from), hr_dtype_name((int)to), (long long)ratio, (long long)last);
+  return HR_ERROR(INVALID_ARGUMENT, "cannot bitcast from %s to %s: the last axis must have size %lld, not %lld", hr_dtype_name((int)from),
+                  hr_dtype_name((int)to), (long long)ratio, (long long)last);
 }
 
 /* 2. shape */
@@ -20,7 +21,8 @@ static hr_status_t infer(hr_infer_t* s) {
   if (x->rank < 0 || x->rank >= 254) return NULL;
   for (int d = 0; d < x->rank; ++d) dims[d] = x->dims[d];
   if (small < big) {
-    if (x->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "cannot bitcast a scalar of %s to %s", hr_dtype_name((int)from), hr_dtype_name((int)to));
+    if (x->rank == 0)
+      return HR_ERROR(INVALID_ARGUMENT, "cannot bitcast a scalar of %s to %s", hr_dtype_name((int)from), hr_dtype_name((int)to));
     HR_TRY(check_last(x->dims[x->rank - 1], big / small, from, to));
   }
   if (small > big) dims[x->rank] = small / big;
@@ -51,7 +53,13 @@ static hr_status_t bitcast(hr_kernel_ctx_t* k) {
 }
 
 /* 4. definition */
-#define CASTABLE "{bfloat16,half,float,double,int64,int32,uint8,uint16,uint32,uint64,int8,int16,complex64,complex128,qint8,quint8,qint16,quint16,qint32}"
-const hr_op_t hr_op_Bitcast = {
-    .name = "Bitcast", .sig = "input: T -> output: type", .attrs = "T: type" CASTABLE "; type: type" CASTABLE, .flags = HR_OP_CHEAP, .shape = infer,
-    HR_KERNELS(HR_CPU_ANY(bitcast)), .doc = "the same bytes as elements of another type", HR_HERE};
+#define CASTABLE \
+  "{bfloat16,half,float,double,int64,int32,uint8,uint16,uint32,uint64,int8,int16,complex64,complex128,qint8,quint8,qint16,quint16,qint32}"
+const hr_op_t hr_op_Bitcast = {.name = "Bitcast",
+                               .sig = "input: T -> output: type",
+                               .attrs = "T: type" CASTABLE "; type: type" CASTABLE,
+                               .flags = HR_OP_CHEAP,
+                               .shape = infer,
+                               HR_KERNELS(HR_CPU_ANY(bitcast)),
+                               .doc = "the same bytes as elements of another type",
+                               HR_HERE};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Broadcasting as ops: BroadcastTo repeats axes of size 1; BroadcastArgs gives the shape that two shapes broadcast to; BroadcastGradientArgs
- * the axes to sum a gradient over, per operand. */
+/* Broadcasting as ops: BroadcastTo repeats axes of size 1; BroadcastArgs gives the shape that two shapes broadcast to;
+ * BroadcastGradientArgs the axes to sum a gradient over, per operand. */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/array/move.h"
@@ -56,13 +56,15 @@ static hr_status_t broadcast_to(hr_kernel_ctx_t* k) {
   const int lead = shape.rank - x->shape.rank;
   if (lead < 0) return cannot_broadcast(hr_shape_format(&x->shape, a), hr_shape_format(&shape, b));
   for (int d = 0; d < x->shape.rank; ++d)
-    if (x->shape.dims[d] != 1 && x->shape.dims[d] != shape.dims[lead + d]) return cannot_broadcast(hr_shape_format(&x->shape, a), hr_shape_format(&shape, b));
+    if (x->shape.dims[d] != 1 && x->shape.dims[d] != shape.dims[lead + d])
+      return cannot_broadcast(hr_shape_format(&x->shape, a), hr_shape_format(&shape, b));
   if (x->count == hr_shape_count(&shape)) return hr_output_alias(k, 0, 0, &shape);
   HR_TRY(hr_output(k, 0, &shape, &y));
   if (y->count == 0) return NULL;
   hr_iterate_strides(&shape, to);
   hr_iterate_strides(&x->shape, from);
-  for (int d = 0; d < shape.rank; ++d) HR_TRY(hr_move_axis(&m, shape.dims[d], to[d], d < lead || x->shape.dims[d - lead] == 1 ? 0 : from[d - lead]));
+  for (int d = 0; d < shape.rank; ++d)
+    HR_TRY(hr_move_axis(&m, shape.dims[d], to[d], d < lead || x->shape.dims[d - lead] == 1 ? 0 : from[d - lead]));
   return hr_move_run(k, &m, y, x);
 }
 
@@ -76,13 +78,16 @@ static hr_status_t sizes_at(const hr_tensor_t* a, const hr_tensor_t* b, int64_t 
   HR_TRY(aligned_size(a, i, rank, m));
   HR_TRY(aligned_size(b, i, rank, n));
   if (*m != *n && *m != 1 && *n != 1)
-    return HR_ERROR(INVALID_ARGUMENT, "incompatible shapes for broadcasting: sizes %lld and %lld at axis %lld", (long long)*m, (long long)*n, (long long)i);
+    return HR_ERROR(INVALID_ARGUMENT, "incompatible shapes for broadcasting: sizes %lld and %lld at axis %lld", (long long)*m,
+                    (long long)*n, (long long)i);
   return NULL;
 }
 
 static void put(hr_tensor_t* t, int64_t at, int64_t value) {
-  if (t->dtype == HR_I64) ((int64_t*)t->data)[at] = value;
-  else ((int32_t*)t->data)[at] = (int32_t)value;
+  if (t->dtype == HR_I64)
+    ((int64_t*)t->data)[at] = value;
+  else
+    ((int32_t*)t->data)[at] = (int32_t)value;
 }
 
 static hr_status_t broadcast_args(hr_kernel_ctx_t* k) {
@@ -132,18 +137,35 @@ static hr_status_t gradient_args(hr_kernel_ctx_t* k) {
 }
 
 /* 3. gradient */
-static void grad_to(hr_grad_ctx_t* g) { hr_grad_give(g, 0, hr_emit_reduce_to(g, hr_grad_upstream(g, 0), hr_grad_input(g, 0), hr_grad_output(g, 0))); }
+static void grad_to(hr_grad_ctx_t* g) {
+  hr_grad_give(g, 0, hr_emit_reduce_to(g, hr_grad_upstream(g, 0), hr_grad_input(g, 0), hr_grad_output(g, 0)));
+}
 
 /* 4. definitions */
-const hr_op_t hr_op_BroadcastTo = {
-    .name = "BroadcastTo", .sig = "input: T; shape: Tidx -> output: T", .attrs = "T: type; Tidx: type{int32,int64} = int32", .shape = infer_to,
-    .grad = grad_to, HR_KERNELS({.host_inputs = 2, .compute = broadcast_to}), .doc = "the input with axes of size 1 repeated up to a shape", HR_HERE};
+const hr_op_t hr_op_BroadcastTo = {.name = "BroadcastTo",
+                                   .sig = "input: T; shape: Tidx -> output: T",
+                                   .attrs = "T: type; Tidx: type{int32,int64} = int32",
+                                   .shape = infer_to,
+                                   .grad = grad_to,
+                                   HR_KERNELS({.host_inputs = 2, .compute = broadcast_to}),
+                                   .doc = "the input with axes of size 1 repeated up to a shape",
+                                   HR_HERE};
 
-const hr_op_t hr_op_BroadcastArgs = {
-    .name = "BroadcastArgs", .sig = "s0: T; s1: T -> r0: T", .attrs = "T: type{int32,int64} = int32", .flags = HR_OP_CHEAP, .shape = infer_args,
-    HR_KERNELS({.host_inputs = 3, .host_outputs = 1, .compute = broadcast_args}), .doc = "the shape that two shapes broadcast to", HR_HERE};
+const hr_op_t hr_op_BroadcastArgs = {.name = "BroadcastArgs",
+                                     .sig = "s0: T; s1: T -> r0: T",
+                                     .attrs = "T: type{int32,int64} = int32",
+                                     .flags = HR_OP_CHEAP,
+                                     .shape = infer_args,
+                                     HR_KERNELS({.host_inputs = 3, .host_outputs = 1, .compute = broadcast_args}),
+                                     .doc = "the shape that two shapes broadcast to",
+                                     HR_HERE};
 
-const hr_op_t hr_op_BroadcastGradientArgs = {
-    .name = "BroadcastGradientArgs", .sig = "s0: T; s1: T -> r0: T; r1: T", .attrs = "T: type{int32,int64} = int32", .flags = HR_OP_CHEAP,
-    .shape = infer_gradient_args, .grad = hr_grad_none, HR_KERNELS({.host_inputs = 3, .host_outputs = 3, .compute = gradient_args}),
-    .doc = "the axes along which each operand of a broadcast is repeated", HR_HERE};
+const hr_op_t hr_op_BroadcastGradientArgs = {.name = "BroadcastGradientArgs",
+                                             .sig = "s0: T; s1: T -> r0: T; r1: T",
+                                             .attrs = "T: type{int32,int64} = int32",
+                                             .flags = HR_OP_CHEAP,
+                                             .shape = infer_gradient_args,
+                                             .grad = hr_grad_none,
+                                             HR_KERNELS({.host_inputs = 3, .host_outputs = 3, .compute = gradient_args}),
+                                             .doc = "the axes along which each operand of a broadcast is repeated",
+                                             HR_HERE};

@@ -18,7 +18,8 @@ static hr_status_t infer_joined(hr_infer_t* s, int axis_input, int first, int co
   if (axis_value) HR_TRY(hr_tensor_scalar_i64(axis_value, "axis", &wanted));
   for (int i = first; i < first + count; ++i) {
     const hr_pshape_t* x = hr_infer_input(s, i);
-    if (x->rank >= 0 && rank >= 0 && x->rank != rank) return HR_ERROR(INVALID_ARGUMENT, "inputs must have one rank; one has %d, another %d", rank, x->rank);
+    if (x->rank >= 0 && rank >= 0 && x->rank != rank)
+      return HR_ERROR(INVALID_ARGUMENT, "inputs must have one rank; one has %d, another %d", rank, x->rank);
     if (x->rank >= 0) HR_TRY(hr_infer_want_rank_at_least(s, i, 1, NULL));
     rank = x->rank >= 0 ? x->rank : rank;
   }
@@ -55,8 +56,10 @@ static hr_status_t infer_offset(hr_infer_t* s) {
     HR_TRY(hr_infer_merge(s, shape, hr_infer_input(s, i), &shape));
   }
   for (int i = 0; i < hr_infer_output_count(s); ++i) {
-    if (shape->rank < 0) HR_TRY(hr_infer_set_vector(s, i, -1));
-    else hr_infer_set(s, i, shape);
+    if (shape->rank < 0)
+      HR_TRY(hr_infer_set_vector(s, i, -1));
+    else
+      hr_infer_set(s, i, shape);
   }
   return NULL;
 }
@@ -68,9 +71,10 @@ static hr_status_t join_shape(hr_shape_t* joined, const hr_shape_t* x, int axis,
   bool agrees = x->rank == joined->rank;
   for (int d = 0; agrees && d < x->rank; ++d) agrees = d == axis || x->dims[d] == joined->dims[d];
   if (!agrees)
-    return HR_ERROR(INVALID_ARGUMENT, "dimensions of inputs should match outside axis %d: input %d has shape %s, those before it make %s", axis, number,
-                    hr_shape_format(x, a), hr_shape_format(joined, b));
-  if (__builtin_add_overflow(joined->dims[axis], x->dims[axis], &joined->dims[axis])) return HR_ERROR(INVALID_ARGUMENT, "the joined axis %d is too long", axis);
+    return HR_ERROR(INVALID_ARGUMENT, "dimensions of inputs should match outside axis %d: input %d has shape %s, those before it make %s",
+                    axis, number, hr_shape_format(x, a), hr_shape_format(joined, b));
+  if (__builtin_add_overflow(joined->dims[axis], x->dims[axis], &joined->dims[axis]))
+    return HR_ERROR(INVALID_ARGUMENT, "the joined axis %d is too long", axis);
   return NULL;
 }
 
@@ -93,8 +97,10 @@ static hr_status_t concat(hr_kernel_ctx_t* k) { return joined(k, 0, 1, hr_input_
 static hr_status_t concat_v2(hr_kernel_ctx_t* k) { return joined(k, hr_input_count(k) - 1, 0, hr_input_count(k) - 1); }
 
 static void put_size(hr_tensor_t* t, int64_t at, int64_t value) {
-  if (t->dtype == HR_I64) ((int64_t*)t->data)[at] = value;
-  else ((int32_t*)t->data)[at] = (int32_t)value;
+  if (t->dtype == HR_I64)
+    ((int64_t*)t->data)[at] = value;
+  else
+    ((int32_t*)t->data)[at] = (int32_t)value;
 }
 
 static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
@@ -111,15 +117,18 @@ static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
     int64_t next = offset;
     hr_tensor_t* out;
     HR_TRY(hr_want_vector(k, 1 + i, "shape"));
-    if (x->count != first->count) return HR_ERROR(INVALID_ARGUMENT, "shape %d should have %lld sizes, but has %lld", i, (long long)first->count, (long long)x->count);
+    if (x->count != first->count)
+      return HR_ERROR(INVALID_ARGUMENT, "shape %d should have %lld sizes, but has %lld", i, (long long)first->count, (long long)x->count);
     HR_TRY(hr_output(k, i, &x->shape, &out));
     for (int64_t d = 0; d < x->count; ++d) {
       int64_t size, like;
       HR_TRY(hr_tensor_i64_at(x, d, &size));
       HR_TRY(hr_tensor_i64_at(first, d, &like));
       if (d != axis && size != like)
-        return HR_ERROR(INVALID_ARGUMENT, "all sizes except dimension %d must match: shape %d has %lld at %lld, shape 0 has %lld", axis, i, (long long)size, (long long)d, (long long)like);
-      if (d == axis && __builtin_add_overflow(offset, size, &next)) return HR_ERROR(INVALID_ARGUMENT, "the offset of shape %d cannot be counted", i + 1);
+        return HR_ERROR(INVALID_ARGUMENT, "all sizes except dimension %d must match: shape %d has %lld at %lld, shape 0 has %lld", axis, i,
+                        (long long)size, (long long)d, (long long)like);
+      if (d == axis && __builtin_add_overflow(offset, size, &next))
+        return HR_ERROR(INVALID_ARGUMENT, "the offset of shape %d cannot be counted", i + 1);
       put_size(out, d, d == axis ? offset : 0);
     }
     offset = next;
@@ -129,7 +138,8 @@ static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
 
 /* 3. gradient: dy split again. The sizes along the axis are constants when the shapes are known. */
 static hr_value_t size_along(hr_grad_ctx_t* g, hr_value_t x, hr_value_t axis_vector) { /* shape(x)[axis], a scalar */
-  return hr_emit(g, "StridedSlice", HR_VALUES(hr_emit_shape(g, x), axis_vector, axis_vector, hr_emit_const_i32s(g, (const int64_t[]){1}, 1)),
+  return hr_emit(g, "StridedSlice",
+                 HR_VALUES(hr_emit_shape(g, x), axis_vector, axis_vector, hr_emit_const_i32s(g, (const int64_t[]){1}, 1)),
                  HR_ATTRS(hr_at_int("shrink_axis_mask", 1)));
 }
 
@@ -177,15 +187,30 @@ static void grad_concat(hr_grad_ctx_t* g) { grad_joined(g, 0, 1, hr_grad_input_c
 static void grad_concat_v2(hr_grad_ctx_t* g) { grad_joined(g, hr_grad_input_count(g) - 1, 0, hr_grad_input_count(g) - 1); }
 
 /* 4. definitions */
-const hr_op_t hr_op_Concat = {
-    .name = "Concat", .sig = "concat_dim: int32; values: N*T -> output: T", .attrs = "N: int >= 2; T: type", .shape = infer_concat, .grad = grad_concat,
-    HR_KERNELS({.host_inputs = 1, .compute = concat}), .doc = "the values side by side along an axis", HR_HERE};
+const hr_op_t hr_op_Concat = {.name = "Concat",
+                              .sig = "concat_dim: int32; values: N*T -> output: T",
+                              .attrs = "N: int >= 2; T: type",
+                              .shape = infer_concat,
+                              .grad = grad_concat,
+                              HR_KERNELS({.host_inputs = 1, .compute = concat}),
+                              .doc = "the values side by side along an axis",
+                              HR_HERE};
 
-const hr_op_t hr_op_ConcatV2 = {
-    .name = "ConcatV2", .sig = "values: N*T; axis: Tidx -> output: T", .attrs = "N: int >= 2; T: type; Tidx: type{int32,int64} = int32",
-    .shape = infer_concat_v2, .grad = grad_concat_v2, HR_KERNELS(HR_CPU_ANY(concat_v2)), .doc = "the values side by side along an axis", HR_HERE};
+const hr_op_t hr_op_ConcatV2 = {.name = "ConcatV2",
+                                .sig = "values: N*T; axis: Tidx -> output: T",
+                                .attrs = "N: int >= 2; T: type; Tidx: type{int32,int64} = int32",
+                                .shape = infer_concat_v2,
+                                .grad = grad_concat_v2,
+                                HR_KERNELS(HR_CPU_ANY(concat_v2)),
+                                .doc = "the values side by side along an axis",
+                                HR_HERE};
 
-const hr_op_t hr_op_ConcatOffset = {
-    .name = "ConcatOffset", .sig = "concat_dim: int32; shape: N*shape_type -> offset: N*shape_type",
-    .attrs = "N: int >= 2; shape_type: type{int32,int64} = int32", .flags = HR_OP_CHEAP, .shape = infer_offset, .grad = hr_grad_none,
-    HR_KERNELS({.host_inputs = ~0u, .host_outputs = ~0u, .compute = concat_offset}), .doc = "where each of the joined tensors begins", HR_HERE};
+const hr_op_t hr_op_ConcatOffset = {.name = "ConcatOffset",
+                                    .sig = "concat_dim: int32; shape: N*shape_type -> offset: N*shape_type",
+                                    .attrs = "N: int >= 2; shape_type: type{int32,int64} = int32",
+                                    .flags = HR_OP_CHEAP,
+                                    .shape = infer_offset,
+                                    .grad = hr_grad_none,
+                                    HR_KERNELS({.host_inputs = ~0u, .host_outputs = ~0u, .compute = concat_offset}),
+                                    .doc = "where each of the joined tensors begins",
+                                    HR_HERE};

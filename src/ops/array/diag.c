@@ -50,7 +50,8 @@ static hr_status_t diag_part(hr_kernel_ctx_t* k) {
   for (int d = 0; square && d < rank; ++d) square = x->shape.dims[d] == x->shape.dims[d + rank];
   if (!square) {
     char text[HR_SHAPE_TEXT];
-    return HR_ERROR(INVALID_ARGUMENT, "input must have even rank and the same sizes in both halves, but has shape %s", hr_shape_format(&x->shape, text));
+    return HR_ERROR(INVALID_ARGUMENT, "input must have even rank and the same sizes in both halves, but has shape %s",
+                    hr_shape_format(&x->shape, text));
   }
   HR_TRY(hr_shape_make(rank, x->shape.dims, &shape));
   HR_TRY(hr_output(k, 0, &shape, &y));
@@ -64,10 +65,20 @@ static void grad_part(hr_grad_ctx_t* g) { hr_grad_give(g, 0, hr_emit1(g, "Diag",
 
 /* 4. definitions */
 #define DIAG_ATTRS "T: type{bfloat16,half,float,double,int32,int64,complex64,complex128}"
-const hr_op_t hr_op_Diag = {
-    .name = "Diag", .sig = "diagonal: T -> output: T", .attrs = DIAG_ATTRS, .shape = infer_diag, .grad = grad_diag, HR_KERNELS(HR_CPU_ANY(diag)),
-    .doc = "the input on a diagonal, zeros elsewhere", HR_HERE};
+const hr_op_t hr_op_Diag = {.name = "Diag",
+                            .sig = "diagonal: T -> output: T",
+                            .attrs = DIAG_ATTRS,
+                            .shape = infer_diag,
+                            .grad = grad_diag,
+                            HR_KERNELS(HR_CPU_ANY(diag)),
+                            .doc = "the input on a diagonal, zeros elsewhere",
+                            HR_HERE};
 
-const hr_op_t hr_op_DiagPart = {
-    .name = "DiagPart", .sig = "input: T -> diagonal: T", .attrs = DIAG_ATTRS, .shape = infer_part, .grad = grad_part, HR_KERNELS(HR_CPU_ANY(diag_part)),
-    .doc = "the diagonal of the input", HR_HERE};
+const hr_op_t hr_op_DiagPart = {.name = "DiagPart",
+                                .sig = "input: T -> diagonal: T",
+                                .attrs = DIAG_ATTRS,
+                                .shape = infer_part,
+                                .grad = grad_part,
+                                HR_KERNELS(HR_CPU_ANY(diag_part)),
+                                .doc = "the diagonal of the input",
+                                HR_HERE};

@@ -9,7 +9,11 @@ static inline bool element_key(const hr_tensor_t* t, int64_t i, uint64_t* out) {
   const size_t size = hr_dtype_size(t->dtype);
   uint64_t bits = 0;
   memcpy(&bits, (const char*)t->data + (size_t)i * size, size <= 8 ? size : 8);
-  const uint64_t infinity = t->dtype == HR_F32 ? 0x7f800000 : t->dtype == HR_F64 ? UINT64_C(0x7ff0000000000000) : t->dtype == HR_F16 ? 0x7c00 : t->dtype == HR_BF16 ? 0x7f80 : 0;
+  const uint64_t infinity = t->dtype == HR_F32    ? 0x7f800000
+                            : t->dtype == HR_F64  ? UINT64_C(0x7ff0000000000000)
+                            : t->dtype == HR_F16  ? 0x7c00
+                            : t->dtype == HR_BF16 ? 0x7f80
+                                                  : 0;
   if (infinity) {
     const uint64_t magnitude = bits & ((UINT64_C(1) << (8 * size - 1)) - 1);
     if (magnitude > infinity) return false;
@@ -19,7 +23,9 @@ static inline bool element_key(const hr_tensor_t* t, int64_t i, uint64_t* out) {
   return true;
 }
 
-static inline int64_t element_at(const hr_element_items_t* a, int64_t item, int64_t outer, int64_t inner) { return outer * a->step + item * a->inner + inner; }
+static inline int64_t element_at(const hr_element_items_t* a, int64_t item, int64_t outer, int64_t inner) {
+  return outer * a->step + item * a->inner + inner;
+}
 
 static bool item_hash(const hr_element_items_t* a, int64_t item, uint64_t* out) { /* false: equal to nothing */
   uint64_t hash = 0x9e3779b97f4a7c15u, key;
@@ -44,7 +50,8 @@ static bool items_equal(const hr_element_items_t* a, int64_t x, const hr_element
     for (int64_t i = 0; i < a->inner; ++i) {
       const int64_t m = element_at(a, x, o, i), n = element_at(b, y, o, i);
       if (a->t->dtype == HR_STRING) {
-        if (!hr_str_equal(hr_tstring_get((const hr_tstring_t*)a->t->data + m), hr_tstring_get((const hr_tstring_t*)b->t->data + n))) return false;
+        if (!hr_str_equal(hr_tstring_get((const hr_tstring_t*)a->t->data + m), hr_tstring_get((const hr_tstring_t*)b->t->data + n)))
+          return false;
       } else if (!element_key(a->t, m, &p) || !element_key(b->t, n, &q) || p != q) {
         return false;
       }

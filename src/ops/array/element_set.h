@@ -6,7 +6,7 @@
 #include "tensor/tensor.h"
 
 typedef struct {
-  const hr_tensor_t* t; /* borrowed */
+  const hr_tensor_t* t;       /* borrowed */
   int64_t outer, inner, step; /* step: elements from one outer run to the next */
 } hr_element_items_t;
 

@@ -24,11 +24,18 @@ static hr_status_t ensure_shape(hr_kernel_ctx_t* k) {
   char got[HR_SHAPE_TEXT], right[HR_SHAPE_TEXT];
   hr_shape_copy(&x, &hr_input(k, 0)->shape);
   if (hr_pshape_accepts(allowed, &x)) return hr_output_alias(k, 0, 0, &x);
-  return HR_ERROR(INVALID_ARGUMENT, "shape of the input %s is not compatible with the expected shape %s", hr_shape_format(&x, got), hr_pshape_format(allowed, right));
+  return HR_ERROR(INVALID_ARGUMENT, "shape of the input %s is not compatible with the expected shape %s", hr_shape_format(&x, got),
+                  hr_pshape_format(allowed, right));
 }
 
 static void grad(hr_grad_ctx_t* g) { hr_grad_give(g, 0, hr_grad_upstream(g, 0)); }
 
-const hr_op_t hr_op_EnsureShape = {
-    .name = "EnsureShape", .sig = "input: T -> output: T", .attrs = "shape: shape; T: type", .flags = HR_OP_CHEAP | HR_OP_ALIAS, .shape = infer, .grad = grad,
-    HR_KERNELS({.prepared_bytes = sizeof(hr_pshape_t*), .prepare = shape_prepare, .compute = ensure_shape}), .doc = "the input, if its shape is as promised", HR_HERE};
+const hr_op_t hr_op_EnsureShape = {.name = "EnsureShape",
+                                   .sig = "input: T -> output: T",
+                                   .attrs = "shape: shape; T: type",
+                                   .flags = HR_OP_CHEAP | HR_OP_ALIAS,
+                                   .shape = infer,
+                                   .grad = grad,
+                                   HR_KERNELS({.prepared_bytes = sizeof(hr_pshape_t*), .prepare = shape_prepare, .compute = ensure_shape}),
+                                   .doc = "the input, if its shape is as promised",
+                                   HR_HERE};

@@ -16,7 +16,8 @@ static hr_status_t infer(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 0, &params));
   HR_TRY(hr_infer_want_rank_at_least(s, 1, 1, &indices));
   const int64_t n = hr_infer_dim(indices, -1);
-  if (params->rank >= 0 && n > params->rank) return HR_ERROR(INVALID_ARGUMENT, "indices.shape[-1] must be <= params.rank, but saw %lld for rank %d", (long long)n, params->rank);
+  if (params->rank >= 0 && n > params->rank)
+    return HR_ERROR(INVALID_ARGUMENT, "indices.shape[-1] must be <= params.rank, but saw %lld for rank %d", (long long)n, params->rank);
   if (params->rank < 0 || indices->rank < 0 || n < 0) return NULL;
   for (int d = 0; d < indices->rank - 1; ++d) dims[rank++] = indices->dims[d];
   for (int d = (int)n; d < params->rank; ++d) dims[rank++] = params->dims[d];
@@ -46,7 +47,8 @@ static hr_status_t slice_start(const pick_t* p, int64_t i, int64_t* out) {
     HR_TRY(hr_tensor_i64_at(p->indices, i * p->n + d, &at));
     if (at < 0 || at >= p->params->shape.dims[d]) {
       if (!p->ignores)
-        return HR_ERROR(INVALID_ARGUMENT, "indices[%lld][%d] = %lld does not index into params: dimension %d has size %lld", (long long)i, d, (long long)at, d, (long long)p->params->shape.dims[d]);
+        return HR_ERROR(INVALID_ARGUMENT, "indices[%lld][%d] = %lld does not index into params: dimension %d has size %lld", (long long)i,
+                        d, (long long)at, d, (long long)p->params->shape.dims[d]);
       *out = -1;
       return NULL;
     }
@@ -81,12 +83,15 @@ static hr_status_t gather_nd(hr_kernel_ctx_t* k) {
   hr_shape_t shape = hr_shape_scalar();
   HR_TRY(hr_want_rank_at_least(k, 1, "indices", 1));
   const int64_t n = i->dims[i->rank - 1];
-  if (n > x->rank) return HR_ERROR(INVALID_ARGUMENT, "index innermost dimension length must be <= params rank; saw: %lld vs. %d", (long long)n, (int)x->rank);
+  if (n > x->rank)
+    return HR_ERROR(INVALID_ARGUMENT, "index innermost dimension length must be <= params rank; saw: %lld vs. %d", (long long)n,
+                    (int)x->rank);
   p.n = (int)n;
   for (int d = 0; d < i->rank - 1; ++d) HR_TRY(hr_shape_append(&shape, i->dims[d]));
   const int64_t slices = hr_shape_count(&shape);
   for (int d = p.n; d < x->rank; ++d) HR_TRY(hr_shape_append(&shape, x->dims[d]));
-  if (slices > 0 && p.params->count == 0 && p.n > 0) return HR_ERROR(INVALID_ARGUMENT, "requested more than 0 entries, but params is empty");
+  if (slices > 0 && p.params->count == 0 && p.n > 0)
+    return HR_ERROR(INVALID_ARGUMENT, "requested more than 0 entries, but params is empty");
   hr_iterate_strides(x, p.steps);
   p.block = hr_shape_count_range(x, p.n, x->rank);
   HR_TRY(hr_output(k, 0, &shape, &p.out));
@@ -101,12 +106,18 @@ static void grad(hr_grad_ctx_t* g) {
   hr_value_t shape = hr_emit(g, "Shape", 1, &x, HR_ATTRS(hr_at_type("out_type", (int)type)));
   indices = hr_emit_cast(g, indices, type);
   if (i->rank == 2 && i->dims[1] == 1)
-    hr_grad_give_slices(g, 0, hr_emit(g, "Squeeze", 1, &indices, HR_ATTRS(hr_at_ints("squeeze_dims", (const int64_t[]){-1}, 1))), dy, shape);
-  else hr_grad_give(g, 0, hr_emit3(g, "ScatterNd", indices, dy, shape));
+    hr_grad_give_slices(g, 0, hr_emit(g, "Squeeze", 1, &indices, HR_ATTRS(hr_at_ints("squeeze_dims", (const int64_t[]){-1}, 1))), dy,
+                        shape);
+  else
+    hr_grad_give(g, 0, hr_emit3(g, "ScatterNd", indices, dy, shape));
 }
 
 /* 4. definition */
-const hr_op_t hr_op_GatherNd = {
-    .name = "GatherNd", .sig = "params: Tparams; indices: Tindices -> output: Tparams",
-    .attrs = "Tparams: type; Tindices: type{int16,int32,int64}; bad_indices_policy: string = ''", .shape = infer, .grad = grad,
-    HR_KERNELS({.prepared_bytes = sizeof(bool), .prepare = policy_prepare, .compute = gather_nd}), .doc = "slices of params by index tuples", HR_HERE};
+const hr_op_t hr_op_GatherNd = {.name = "GatherNd",
+                                .sig = "params: Tparams; indices: Tindices -> output: Tparams",
+                                .attrs = "Tparams: type; Tindices: type{int16,int32,int64}; bad_indices_policy: string = ''",
+                                .shape = infer,
+                                .grad = grad,
+                                HR_KERNELS({.prepared_bytes = sizeof(bool), .prepare = policy_prepare, .compute = gather_nd}),
+                                .doc = "slices of params by index tuples",
+                                HR_HERE};

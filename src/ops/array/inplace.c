@@ -35,7 +35,9 @@ static hr_status_t deep_copy(hr_kernel_ctx_t* k) {
   return hr_tensor_copy_elements(y, 0, x, 0, x->count);
 }
 
-typedef struct { hr_loop2_t loop; } inplace_t; /* NULL: replace */
+typedef struct {
+  hr_loop2_t loop;
+} inplace_t; /* NULL: replace */
 static hr_status_t inplace_prepare(hr_prepare_ctx_t* p, void* prepared) {
   inplace_t* u = prepared;
   const int op = (int)(intptr_t)p->kernel->arg;
@@ -51,7 +53,8 @@ static hr_status_t check_rows(const hr_tensor_t* x, const hr_tensor_t* rows, con
   bool fits = x->shape.rank == v->shape.rank && x->shape.rank > 0 && rows->shape.rank == 1 && v->shape.dims[0] == rows->count;
   for (int d = 1; fits && d < x->shape.rank; ++d) fits = x->shape.dims[d] == v->shape.dims[d];
   if (fits) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "i must be a vector, and v must have a row of x's shape for each: x has shape %s, v %s, i has %lld elements",
+  return HR_ERROR(INVALID_ARGUMENT,
+                  "i must be a vector, and v must have a row of x's shape for each: x has shape %s, v %s, i has %lld elements",
                   hr_shape_format(&x->shape, a), hr_shape_format(&v->shape, b), (long long)rows->count);
 }
 
@@ -69,26 +72,54 @@ static hr_status_t inplace(hr_kernel_ctx_t* k) {
     HR_TRY(hr_tensor_i64_at(rows, i, &at));
     if (height == 0) return HR_ERROR(INVALID_ARGUMENT, "x has no rows to write to");
     at = (at % height + height) % height; /* TensorFlow wraps indices around */
-    if (u->loop) u->loop((char*)y->data + (size_t)at * bytes, (const char*)v->data + (size_t)i * bytes, (char*)y->data + (size_t)at * bytes, n);
-    else HR_TRY(hr_tensor_copy_elements(y, at * n, v, i * n, n));
+    if (u->loop)
+      u->loop((char*)y->data + (size_t)at * bytes, (const char*)v->data + (size_t)i * bytes, (char*)y->data + (size_t)at * bytes, n);
+    else
+      HR_TRY(hr_tensor_copy_elements(y, at * n, v, i * n, n));
   }
   return NULL;
 }
 
 /* 3. definitions */
-const hr_op_t hr_op_Empty = {
-    .name = "Empty", .sig = "shape: int32 -> output: dtype", .attrs = "dtype: type; init: bool = false", .flags = HR_OP_STATEFUL, .shape = infer_empty,
-    HR_KERNELS({.host_inputs = 1, .compute = empty}), .doc = "a tensor of the given shape to be written to", HR_HERE};
+const hr_op_t hr_op_Empty = {.name = "Empty",
+                             .sig = "shape: int32 -> output: dtype",
+                             .attrs = "dtype: type; init: bool = false",
+                             .flags = HR_OP_STATEFUL,
+                             .shape = infer_empty,
+                             HR_KERNELS({.host_inputs = 1, .compute = empty}),
+                             .doc = "a tensor of the given shape to be written to",
+                             HR_HERE};
 
-const hr_op_t hr_op_DeepCopy = {
-    .name = "DeepCopy", .sig = "x: T -> y: T", .attrs = "T: type", .flags = HR_OP_STATEFUL, .shape = hr_infer_same, HR_KERNELS(HR_CPU_ANY(deep_copy)),
-    .doc = "the input in memory of its own", HR_HERE};
+const hr_op_t hr_op_DeepCopy = {.name = "DeepCopy",
+                                .sig = "x: T -> y: T",
+                                .attrs = "T: type",
+                                .flags = HR_OP_STATEFUL,
+                                .shape = hr_infer_same,
+                                HR_KERNELS(HR_CPU_ANY(deep_copy)),
+                                .doc = "the input in memory of its own",
+                                HR_HERE};
 
-#define INPLACE(op) HR_KERNELS({.prepared_bytes = sizeof(inplace_t), .prepare = inplace_prepare, .compute = inplace, .arg = (const void*)(intptr_t)(op)})
+#define INPLACE(op) \
+  HR_KERNELS({.prepared_bytes = sizeof(inplace_t), .prepare = inplace_prepare, .compute = inplace, .arg = (const void*)(intptr_t)(op)})
 #define ROW_SIG "x: T; i: int32; v: T -> y: T"
-const hr_op_t hr_op_InplaceUpdate = {
-    .name = "InplaceUpdate", .sig = ROW_SIG, .attrs = "T: type", .shape = hr_infer_same, INPLACE(-1), .doc = "x with rows i replaced by v", HR_HERE};
-const hr_op_t hr_op_InplaceAdd = {
-    .name = "InplaceAdd", .sig = ROW_SIG, .attrs = "T: type", .shape = hr_infer_same, INPLACE(BINARY_AddV2), .doc = "x with v added to rows i", HR_HERE};
-const hr_op_t hr_op_InplaceSub = {
-    .name = "InplaceSub", .sig = ROW_SIG, .attrs = "T: type", .shape = hr_infer_same, INPLACE(BINARY_Sub), .doc = "x with v taken from rows i", HR_HERE};
+const hr_op_t hr_op_InplaceUpdate = {.name = "InplaceUpdate",
+                                     .sig = ROW_SIG,
+                                     .attrs = "T: type",
+                                     .shape = hr_infer_same,
+                                     INPLACE(-1),
+                                     .doc = "x with rows i replaced by v",
+                                     HR_HERE};
+const hr_op_t hr_op_InplaceAdd = {.name = "InplaceAdd",
+                                  .sig = ROW_SIG,
+                                  .attrs = "T: type",
+                                  .shape = hr_infer_same,
+                                  INPLACE(BINARY_AddV2),
+                                  .doc = "x with v added to rows i",
+                                  HR_HERE};
+const hr_op_t hr_op_InplaceSub = {.name = "InplaceSub",
+                                  .sig = ROW_SIG,
+                                  .attrs = "T: type",
+                                  .shape = hr_infer_same,
+                                  INPLACE(BINARY_Sub),
+                                  .doc = "x with v taken from rows i",
+                                  HR_HERE};

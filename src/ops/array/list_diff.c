@@ -27,8 +27,10 @@ static hr_status_t give_missing(hr_kernel_ctx_t* k, const hr_element_set_t* set)
   for (int64_t i = 0; i < x->count; ++i) {
     if (hr_element_set_find(set, &items, i) >= 0) continue;
     HR_TRY(hr_tensor_copy_elements(out, at, x, i, 1));
-    if (idx->dtype == HR_I64) ((int64_t*)idx->data)[at++] = i;
-    else ((int32_t*)idx->data)[at++] = (int32_t)i;
+    if (idx->dtype == HR_I64)
+      ((int64_t*)idx->data)[at++] = i;
+    else
+      ((int32_t*)idx->data)[at++] = (int32_t)i;
   }
   return NULL;
 }
@@ -39,7 +41,8 @@ static hr_status_t list_diff(hr_kernel_ctx_t* k) {
   hr_element_set_t set;
   HR_TRY(hr_want_vector(k, 0, "x"));
   HR_TRY(hr_want_vector(k, 1, "y"));
-  if (hr_output_dtype(k, 1) == HR_I32 && x->count > INT32_MAX) return HR_ERROR(INVALID_ARGUMENT, "%lld elements cannot be numbered by int32", (long long)x->count);
+  if (hr_output_dtype(k, 1) == HR_I32 && x->count > INT32_MAX)
+    return HR_ERROR(INVALID_ARGUMENT, "%lld elements cannot be numbered by int32", (long long)x->count);
   HR_TRY(hr_element_set_init(&set, &items, y->count));
   for (int64_t i = 0; i < y->count; ++i) (void)hr_element_set_add(&set, i);
   hr_status_t status = give_missing(k, &set);
@@ -48,6 +51,10 @@ static hr_status_t list_diff(hr_kernel_ctx_t* k) {
 }
 
 /* 3. definition */
-const hr_op_t hr_op_ListDiff = {
-    .name = "ListDiff", .sig = "x: T; y: T -> out: T; idx: out_idx", .attrs = "T: type; out_idx: type{int32,int64} = int32", .shape = infer,
-    HR_KERNELS({.where = {{"T", HR_M_REAL | HR_M(BOOL) | HR_M(STRING)}}, .compute = list_diff}), .doc = "the elements of x that are not in y", HR_HERE};
+const hr_op_t hr_op_ListDiff = {.name = "ListDiff",
+                                .sig = "x: T; y: T -> out: T; idx: out_idx",
+                                .attrs = "T: type; out_idx: type{int32,int64} = int32",
+                                .shape = infer,
+                                HR_KERNELS({.where = {{"T", HR_M_REAL | HR_M(BOOL) | HR_M(STRING)}}, .compute = list_diff}),
+                                .doc = "the elements of x that are not in y",
+                                HR_HERE};

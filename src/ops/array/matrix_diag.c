@@ -17,19 +17,25 @@ enum { MOST_RANK = 254 };
 /* Rows and columns of the matrices that hold the diagonals; -1 for those not asked for. */
 static hr_status_t laid_out_size(hr_matrix_diag_t* d, int64_t longest) {
   const int64_t least_rows = longest - (d->k1 < 0 ? d->k1 : 0), least_columns = longest + (d->k0 > 0 ? d->k0 : 0);
-  if (d->rows == -1 && d->columns == -1) d->rows = d->columns = least_rows > least_columns ? least_rows : least_columns;
-  else if (d->rows == -1) d->rows = least_rows;
-  else if (d->columns == -1) d->columns = least_columns;
+  if (d->rows == -1 && d->columns == -1)
+    d->rows = d->columns = least_rows > least_columns ? least_rows : least_columns;
+  else if (d->rows == -1)
+    d->rows = least_rows;
+  else if (d->columns == -1)
+    d->columns = least_columns;
   if (d->rows < least_rows || d->columns < least_columns)
-    return HR_ERROR(INVALID_ARGUMENT, "%lld rows and %lld columns are too few: at least %lld and %lld are needed", (long long)d->rows, (long long)d->columns, (long long)least_rows, (long long)least_columns);
+    return HR_ERROR(INVALID_ARGUMENT, "%lld rows and %lld columns are too few: at least %lld and %lld are needed", (long long)d->rows,
+                    (long long)d->columns, (long long)least_rows, (long long)least_columns);
   if (d->rows != least_rows && d->columns != least_columns)
-    return HR_ERROR(INVALID_ARGUMENT, "%lld rows and %lld columns do not fit the diagonals: rows should be %lld or columns %lld", (long long)d->rows, (long long)d->columns, (long long)least_rows, (long long)least_columns);
+    return HR_ERROR(INVALID_ARGUMENT, "%lld rows and %lld columns do not fit the diagonals: rows should be %lld or columns %lld",
+                    (long long)d->rows, (long long)d->columns, (long long)least_rows, (long long)least_columns);
   return hr_matrix_diag_fit(d);
 }
 
 static hr_status_t check_lines(const hr_matrix_diag_t* d, int64_t lines) { /* the band's line axis */
   if (d->k0 == d->k1 || lines == d->k1 - d->k0 + 1) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "the number of diagonals provided, %lld, is not what diag_index asks for, %lld", (long long)lines, (long long)(d->k1 - d->k0 + 1));
+  return HR_ERROR(INVALID_ARGUMENT, "the number of diagonals provided, %lld, is not what diag_index asks for, %lld", (long long)lines,
+                  (long long)(d->k1 - d->k0 + 1));
 }
 
 /* 2. shapes */
@@ -127,7 +133,8 @@ static hr_status_t align_prepare(hr_prepare_ctx_t* p, void* prepared) {
 }
 
 /* Moves every diagonal between its line in the band and its place in the matrix. */
-static hr_status_t move_band(hr_kernel_ctx_t* k, const hr_matrix_diag_t* d, int64_t batches, hr_tensor_t* to, const hr_tensor_t* from, bool into_matrix) {
+static hr_status_t move_band(hr_kernel_ctx_t* k, const hr_matrix_diag_t* d, int64_t batches, hr_tensor_t* to, const hr_tensor_t* from,
+                             bool into_matrix) {
   const int64_t matrix = d->rows * d->columns, band = (d->k1 - d->k0 + 1) * d->longest;
   for (int64_t n = d->k0; n <= d->k1; ++n) {
     const hr_matrix_line_t l = hr_matrix_diag_line(d, n);
@@ -209,7 +216,8 @@ static hr_status_t matrix_set_diag(hr_kernel_ctx_t* k) {
   char got[HR_SHAPE_TEXT], right[HR_SHAPE_TEXT];
   HR_TRY(band_of_input(k, hr_input_count(k) > 2 ? 2 : -1, &d, &wanted));
   if (!hr_shape_equal(&wanted, &diagonal->shape))
-    return HR_ERROR(INVALID_ARGUMENT, "the diagonal must have shape %s, not %s", hr_shape_format(&wanted, right), hr_shape_format(&diagonal->shape, got));
+    return HR_ERROR(INVALID_ARGUMENT, "the diagonal must have shape %s, not %s", hr_shape_format(&wanted, right),
+                    hr_shape_format(&diagonal->shape, got));
   HR_TRY(hr_output_take(k, 0, 0, &x.shape, &y));
   if (y->data != x.data) HR_TRY(hr_tensor_copy_elements(y, 0, &x, 0, x.count));
   return x.count == 0 ? NULL : move_band(k, &d, hr_shape_count_range(&x.shape, 0, x.shape.rank - 2), y, diagonal, true);
@@ -219,12 +227,16 @@ static hr_status_t matrix_set_diag(hr_kernel_ctx_t* k) {
 static const char* align_of(hr_grad_ctx_t* g) {
   const hr_attr_t* align = hr_attrs_find(hr_grad_attrs(g), "align");
   hr_str_t text = align ? align->u.s : HR_STR("LEFT_LEFT");
-  return hr_str_is(text, "RIGHT_LEFT") ? "RIGHT_LEFT" : hr_str_is(text, "LEFT_RIGHT") ? "LEFT_RIGHT" : hr_str_is(text, "RIGHT_RIGHT") ? "RIGHT_RIGHT" : "LEFT_LEFT";
+  return hr_str_is(text, "RIGHT_LEFT")    ? "RIGHT_LEFT"
+         : hr_str_is(text, "LEFT_RIGHT")  ? "LEFT_RIGHT"
+         : hr_str_is(text, "RIGHT_RIGHT") ? "RIGHT_RIGHT"
+                                          : "LEFT_LEFT";
 }
 
 static hr_value_t emit_part(hr_grad_ctx_t* g, hr_value_t dy, int k_input) {
   if (k_input < 0) return hr_emit1(g, "MatrixDiagPart", dy);
-  return hr_emit(g, "MatrixDiagPartV3", HR_VALUES(dy, hr_grad_input(g, k_input), hr_emit_const_like(g, dy, 0)), HR_ATTRS(hr_at_str("align", align_of(g))));
+  return hr_emit(g, "MatrixDiagPartV3", HR_VALUES(dy, hr_grad_input(g, k_input), hr_emit_const_like(g, dy, 0)),
+                 HR_ATTRS(hr_at_str("align", align_of(g))));
 }
 
 static hr_value_t emit_set(hr_grad_ctx_t* g, hr_value_t x, hr_value_t diagonal, int k_input) {
@@ -246,27 +258,43 @@ static void grad_set(hr_grad_ctx_t* g) {
 
 /* 5. definitions */
 #define ALIGN "T: type; align: string{'LEFT_RIGHT','RIGHT_LEFT','LEFT_LEFT','RIGHT_RIGHT'} = 'RIGHT_LEFT'"
-#define MATRIX(fn, hosts) \
-  HR_KERNELS({.where = {{"T", HR_M_NUMBER | HR_M(BOOL)}}, .host_inputs = hosts, .prepared_bytes = sizeof(hr_matrix_diag_t), .prepare = align_prepare, .compute = fn})
+#define MATRIX(fn, hosts)                                 \
+  HR_KERNELS({.where = {{"T", HR_M_NUMBER | HR_M(BOOL)}}, \
+              .host_inputs = hosts,                       \
+              .prepared_bytes = sizeof(hr_matrix_diag_t), \
+              .prepare = align_prepare,                   \
+              .compute = fn})
 #define MATRIX_OP(Name, sig_, attrs_, shape_, grad_, kernel, doc_) \
   const hr_op_t hr_op_##Name = {.name = #Name, .sig = sig_, .attrs = attrs_, .shape = shape_, .grad = grad_, kernel, .doc = doc_, HR_HERE}
 #define DIAG_SIG "diagonal: T; k: int32; num_rows: int32; num_cols: int32; padding_value: T -> output: T"
-MATRIX_OP(MatrixDiag, "diagonal: T -> output: T", "T: type", infer_diag, grad_diag, MATRIX(matrix_diag, 0), "vectors on the main diagonals of matrices");
-MATRIX_OP(MatrixDiagV2, DIAG_SIG, "T: type", infer_diag_bands, grad_diag, MATRIX(matrix_diag, 30), "bands of diagonals laid out in matrices");
+MATRIX_OP(MatrixDiag, "diagonal: T -> output: T", "T: type", infer_diag, grad_diag, MATRIX(matrix_diag, 0),
+          "vectors on the main diagonals of matrices");
+MATRIX_OP(MatrixDiagV2, DIAG_SIG, "T: type", infer_diag_bands, grad_diag, MATRIX(matrix_diag, 30),
+          "bands of diagonals laid out in matrices");
 MATRIX_OP(MatrixDiagV3, DIAG_SIG, ALIGN, infer_diag_bands, grad_diag, MATRIX(matrix_diag, 30), "bands of diagonals laid out in matrices");
 #define PART_SIG "input: T; k: int32; padding_value: T -> diagonal: T"
-MATRIX_OP(MatrixDiagPart, "input: T -> diagonal: T", "T: type", infer_part, grad_part, MATRIX(matrix_diag_part, 0), "the main diagonals of matrices");
-MATRIX_OP(MatrixDiagPartV2, PART_SIG, "T: type", infer_part_bands, grad_part, MATRIX(matrix_diag_part, 6), "bands of diagonals of matrices");
+MATRIX_OP(MatrixDiagPart, "input: T -> diagonal: T", "T: type", infer_part, grad_part, MATRIX(matrix_diag_part, 0),
+          "the main diagonals of matrices");
+MATRIX_OP(MatrixDiagPartV2, PART_SIG, "T: type", infer_part_bands, grad_part, MATRIX(matrix_diag_part, 6),
+          "bands of diagonals of matrices");
 MATRIX_OP(MatrixDiagPartV3, PART_SIG, ALIGN, infer_part_bands, grad_part, MATRIX(matrix_diag_part, 6), "bands of diagonals of matrices");
 #define SET_SIG "input: T; diagonal: T; k: int32 -> output: T"
-MATRIX_OP(MatrixSetDiag, "input: T; diagonal: T -> output: T", "T: type", infer_set, grad_set, MATRIX(matrix_set_diag, 0), "matrices with other main diagonals");
+MATRIX_OP(MatrixSetDiag, "input: T; diagonal: T -> output: T", "T: type", infer_set, grad_set, MATRIX(matrix_set_diag, 0),
+          "matrices with other main diagonals");
 MATRIX_OP(MatrixSetDiagV2, SET_SIG, "T: type", infer_set_bands, grad_set, MATRIX(matrix_set_diag, 4), "matrices with other diagonals");
 MATRIX_OP(MatrixSetDiagV3, SET_SIG, ALIGN, infer_set_bands, grad_set, MATRIX(matrix_set_diag, 4), "matrices with other diagonals");
 
 /* the names of V1 before GraphDef version 14 */
-#define OLD_NAME(Name, now, sig_, shape_, fn)                                                                                        \
-  const hr_op_t hr_op_##Name = {.name = #Name, .sig = sig_, .attrs = "T: type", .shape = shape_, MATRIX(fn, 0), .deprecated = 14,    \
-                                .deprecated_why = "use " now, .doc = "the old name of " now, HR_HERE}
+#define OLD_NAME(Name, now, sig_, shape_, fn)                  \
+  const hr_op_t hr_op_##Name = {.name = #Name,                 \
+                                .sig = sig_,                   \
+                                .attrs = "T: type",            \
+                                .shape = shape_,               \
+                                MATRIX(fn, 0),                 \
+                                .deprecated = 14,              \
+                                .deprecated_why = "use " now,  \
+                                .doc = "the old name of " now, \
+                                HR_HERE}
 OLD_NAME(BatchMatrixDiag, "MatrixDiag", "diagonal: T -> output: T", infer_diag, matrix_diag);
 OLD_NAME(BatchMatrixDiagPart, "MatrixDiagPart", "input: T -> diagonal: T", infer_part, matrix_diag_part);
 OLD_NAME(BatchMatrixSetDiag, "MatrixSetDiag", "input: T; diagonal: T -> output: T", infer_set, matrix_set_diag);

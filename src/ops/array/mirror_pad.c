@@ -13,7 +13,8 @@ extern const hr_op_t hr_op_MirrorPad, hr_op_MirrorPadGrad;
 /* 1. the rule: a frame is at most as wide as there are elements to mirror */
 static hr_status_t check_frame(int axis, int64_t dim, int64_t before, int64_t after, int64_t offset) {
   if (before <= dim - offset && after <= dim - offset) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "paddings must be no greater than %lld, the elements that axis %d can mirror: %lld, %lld given", (long long)(dim - offset < 0 ? 0 : dim - offset), axis, (long long)before, (long long)after);
+  return HR_ERROR(INVALID_ARGUMENT, "paddings must be no greater than %lld, the elements that axis %d can mirror: %lld, %lld given",
+                  (long long)(dim - offset < 0 ? 0 : dim - offset), axis, (long long)before, (long long)after);
 }
 static int64_t offset_of(const hr_node_attrs_t* attrs) { return hr_str_is(hr_attrs_str(attrs, "mode"), "REFLECT") ? 1 : 0; }
 
@@ -25,7 +26,8 @@ static hr_status_t check_known(hr_infer_t* s, bool framed) {
     int64_t before, after;
     HR_TRY(hr_tensor_i64_at(paddings, 2 * d, &before));
     HR_TRY(hr_tensor_i64_at(paddings, 2 * d + 1, &after));
-    if (x->dims[d] >= 0) HR_TRY(check_frame(d, framed ? x->dims[d] - before - after : x->dims[d], before, after, offset_of(hr_infer_attrs(s))));
+    if (x->dims[d] >= 0)
+      HR_TRY(check_frame(d, framed ? x->dims[d] - before - after : x->dims[d], before, after, offset_of(hr_infer_attrs(s))));
   }
   return NULL;
 }
@@ -39,15 +41,19 @@ static hr_status_t infer_grad(hr_infer_t* s) {
 }
 
 /* 3. kernels */
-typedef struct { int64_t offset; hr_loop2_t add; } mirror_t;
+typedef struct {
+  int64_t offset;
+  hr_loop2_t add;
+} mirror_t;
 static hr_status_t prepare(hr_prepare_ctx_t* p, void* prepared) {
   ((mirror_t*)prepared)->offset = offset_of(p->attrs);
   return NULL;
 }
 
-/* The slab of `count` positions from `to` on along an axis is the one that ends before `from` (or begins there, counted backwards): the move
- * whose element (..., to + i, ...) mirrors (..., from - i, ...). Axes before `axis` are inside the frame, those after it whole. */
-static hr_status_t mirror_slab(hr_move_t* m, const hr_shape_t* full, const hr_paddings_t* p, int axis, int64_t to, int64_t from, int64_t count) {
+/* The slab of `count` positions from `to` on along an axis is the one that ends before `from` (or begins there, counted backwards): the
+ * move whose element (..., to + i, ...) mirrors (..., from - i, ...). Axes before `axis` are inside the frame, those after it whole. */
+static hr_status_t mirror_slab(hr_move_t* m, const hr_shape_t* full, const hr_paddings_t* p, int axis, int64_t to, int64_t from,
+                               int64_t count) {
   int64_t steps[HR_MAX_RANK];
   *m = (hr_move_t){.rank = 0};
   hr_iterate_strides(full, steps);
@@ -167,7 +173,8 @@ static hr_status_t mirror_pad_grad(hr_kernel_ctx_t* k) {
 /* 4. gradients: each is the other */
 static hr_value_t emit_mirror(hr_grad_ctx_t* g, const char* op) {
   hr_str_t mode = hr_attrs_str(hr_grad_attrs(g), "mode");
-  return hr_emit(g, op, HR_VALUES(hr_grad_upstream(g, 0), hr_grad_input(g, 1)), HR_ATTRS(hr_at_str("mode", hr_str_is(mode, "REFLECT") ? "REFLECT" : "SYMMETRIC")));
+  return hr_emit(g, op, HR_VALUES(hr_grad_upstream(g, 0), hr_grad_input(g, 1)),
+                 HR_ATTRS(hr_at_str("mode", hr_str_is(mode, "REFLECT") ? "REFLECT" : "SYMMETRIC")));
 }
 static void grad(hr_grad_ctx_t* g) { hr_grad_give(g, 0, emit_mirror(g, "MirrorPadGrad")); }
 static void grad_of_grad(hr_grad_ctx_t* g) { hr_grad_give(g, 0, emit_mirror(g, "MirrorPad")); }
@@ -175,10 +182,24 @@ static void grad_of_grad(hr_grad_ctx_t* g) { hr_grad_give(g, 0, emit_mirror(g, "
 /* 5. definitions */
 #define MIRROR_ATTRS "T: type; Tpaddings: type{int32,int64} = int32; mode: string{'REFLECT','SYMMETRIC'}"
 const hr_op_t hr_op_MirrorPad = {
-    .name = "MirrorPad", .sig = "input: T; paddings: Tpaddings -> output: T", .attrs = MIRROR_ATTRS, .shape = infer, .grad = grad,
-    HR_KERNELS({.host_inputs = 2, .prepared_bytes = sizeof(mirror_t), .prepare = prepare, .compute = mirror_pad}), .doc = "a frame that mirrors the inside", HR_HERE};
+    .name = "MirrorPad",
+    .sig = "input: T; paddings: Tpaddings -> output: T",
+    .attrs = MIRROR_ATTRS,
+    .shape = infer,
+    .grad = grad,
+    HR_KERNELS({.host_inputs = 2, .prepared_bytes = sizeof(mirror_t), .prepare = prepare, .compute = mirror_pad}),
+    .doc = "a frame that mirrors the inside",
+    HR_HERE};
 
-const hr_op_t hr_op_MirrorPadGrad = {
-    .name = "MirrorPadGrad", .sig = "input: T; paddings: Tpaddings -> output: T", .attrs = MIRROR_ATTRS, .shape = infer_grad, .grad = grad_of_grad,
-    HR_KERNELS({.where = {{"T", HR_M_NUMBER}}, .host_inputs = 2, .prepared_bytes = sizeof(mirror_t), .prepare = fold_prepare, .compute = mirror_pad_grad}),
-    .doc = "the frame of MirrorPad summed into the inside", HR_HERE};
+const hr_op_t hr_op_MirrorPadGrad = {.name = "MirrorPadGrad",
+                                     .sig = "input: T; paddings: Tpaddings -> output: T",
+                                     .attrs = MIRROR_ATTRS,
+                                     .shape = infer_grad,
+                                     .grad = grad_of_grad,
+                                     HR_KERNELS({.where = {{"T", HR_M_NUMBER}},
+                                                 .host_inputs = 2,
+                                                 .prepared_bytes = sizeof(mirror_t),
+                                                 .prepare = fold_prepare,
+                                                 .compute = mirror_pad_grad}),
+                                     .doc = "the frame of MirrorPad summed into the inside",
+                                     HR_HERE};

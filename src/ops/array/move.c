@@ -17,7 +17,9 @@ typedef uint8_t __attribute__((may_alias)) move8_t;
 typedef uint16_t __attribute__((may_alias)) move16_t;
 typedef uint32_t __attribute__((may_alias)) move32_t;
 typedef uint64_t __attribute__((may_alias)) move64_t;
-typedef struct { uint64_t low, high; } __attribute__((may_alias)) move128_t;
+typedef struct {
+  uint64_t low, high;
+} __attribute__((may_alias)) move128_t;
 typedef uint32_t quad_t __attribute__((vector_size(16)));
 
 static inline void turn32(uint32_t block[4][4]) { /* the 4 x 4 block transposed, in registers */
@@ -38,26 +40,26 @@ static inline void turn32(uint32_t block[4][4]) { /* the 4 x 4 block transposed,
   memcpy(block[3], &d, 16);
 }
 
-#define MOVE_E move8_t
+#define MOVE_E       move8_t
 #define MOVE_NAME(x) x##_8
-#define MOVE_TILE 8
+#define MOVE_TILE    8
 #include "ops/array/move.inc"
-#define MOVE_E move16_t
+#define MOVE_E       move16_t
 #define MOVE_NAME(x) x##_16
-#define MOVE_TILE 8
+#define MOVE_TILE    8
 #include "ops/array/move.inc"
-#define MOVE_E move32_t
+#define MOVE_E       move32_t
 #define MOVE_NAME(x) x##_32
-#define MOVE_TILE 4
-#define MOVE_TURN turn32
+#define MOVE_TILE    4
+#define MOVE_TURN    turn32
 #include "ops/array/move.inc"
-#define MOVE_E move64_t
+#define MOVE_E       move64_t
 #define MOVE_NAME(x) x##_64
-#define MOVE_TILE 4
+#define MOVE_TILE    4
 #include "ops/array/move.inc"
-#define MOVE_E move128_t
+#define MOVE_E       move128_t
 #define MOVE_NAME(x) x##_128
-#define MOVE_TILE 2
+#define MOVE_TILE    2
 #include "ops/array/move.inc"
 
 typedef struct {
@@ -132,7 +134,8 @@ static hr_status_t plane_chunk(void* arg, int64_t begin, int64_t end, int chunk)
   hr_iterate_seek(&b->it, begin / bands, index, at);
   for (int64_t t = begin, band = begin % bands; t < end; ++t) {
     const int64_t row = band * b->band, rows = b->rows - row < b->band ? b->rows - row : b->band;
-    b->fns->plane(b->to + (at[0] + row * b->to_step) * element, b->to_step, b->from + (at[1] + row) * element, b->from_step, rows, b->columns);
+    b->fns->plane(b->to + (at[0] + row * b->to_step) * element, b->to_step, b->from + (at[1] + row) * element, b->from_step, rows,
+                  b->columns);
     if (++band < bands) continue;
     band = 0;
     hr_iterate_step(&b->it, index, at);

@@ -26,8 +26,8 @@ HR_MUST_USE hr_status_t hr_move_join(hr_kernel_ctx_t* k, hr_tensor_t* to, int fi
  * block worth sharing. */
 HR_MUST_USE hr_status_t hr_move_part(hr_kernel_ctx_t* k, int index, const hr_shape_t* shape, const hr_tensor_t* from, int64_t rows,
                                      int64_t columns, int64_t start, int64_t width);
-/* Output 0, of shape `shape`, is the box of input 0 with size[d] indices from begin[d] on in steps of stride[d] (checked before); shares the
- * input's memory when that is possible and worth it. */
+/* Output 0, of shape `shape`, is the box of input 0 with size[d] indices from begin[d] on in steps of stride[d] (checked before); shares
+ * the input's memory when that is possible and worth it. */
 HR_MUST_USE hr_status_t hr_move_box(hr_kernel_ctx_t* k, const hr_shape_t* shape, const int64_t* begin, const int64_t* stride,
                                     const int64_t* size);
 #endif

@@ -9,7 +9,8 @@ extern const hr_op_t hr_op_OneHot;
 
 /* 1. the rules */
 static hr_status_t new_axis(int64_t wanted, int rank, int* out) { /* -1 or 0..rank */
-  if (wanted < -1 || wanted > rank) return HR_ERROR(INVALID_ARGUMENT, "expected axis to be -1 or in [0, %d], but got %lld", rank, (long long)wanted);
+  if (wanted < -1 || wanted > rank)
+    return HR_ERROR(INVALID_ARGUMENT, "expected axis to be -1 or in [0, %d], but got %lld", rank, (long long)wanted);
   *out = wanted < 0 ? rank : (int)wanted;
   return NULL;
 }
@@ -65,15 +66,21 @@ static hr_status_t one_hot(hr_kernel_ctx_t* k) {
     HR_TRY(hr_tensor_i64_at(indices, i, &at));
     if (at < 0 || at >= depth) continue;
     const int64_t to = (i / suffix * depth + at) * suffix + i % suffix;
-    if (plain) memcpy((char*)y->data + (size_t)to * element, on->data, element);
-    else HR_TRY(hr_tensor_copy_elements(y, to, on, 0, 1));
+    if (plain)
+      memcpy((char*)y->data + (size_t)to * element, on->data, element);
+    else
+      HR_TRY(hr_tensor_copy_elements(y, to, on, 0, 1));
   }
   return NULL;
 }
 
 /* 4. definition */
 const hr_op_t hr_op_OneHot = {
-    .name = "OneHot", .sig = "indices: TI; depth: int32; on_value: T; off_value: T -> output: T",
-    .attrs = "axis: int = -1; T: type; TI: type{uint8,int8,int32,int64} = int64", .shape = infer, .grad = hr_grad_none,
+    .name = "OneHot",
+    .sig = "indices: TI; depth: int32; on_value: T; off_value: T -> output: T",
+    .attrs = "axis: int = -1; T: type; TI: type{uint8,int8,int32,int64} = int64",
+    .shape = infer,
+    .grad = hr_grad_none,
     HR_KERNELS({.host_inputs = 14, .prepared_bytes = sizeof(int64_t), .prepare = axis_prepare, .compute = one_hot}),
-    .doc = "on_value at the index along a new axis, off_value elsewhere", HR_HERE};
+    .doc = "on_value at the index along a new axis, off_value elsewhere",
+    HR_HERE};

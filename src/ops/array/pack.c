@@ -66,7 +66,8 @@ static hr_status_t unpack(hr_kernel_ctx_t* k) {
   hr_shape_t shape = hr_shape_scalar();
   HR_TRY(hr_want_rank_at_least(k, 0, "value", 1));
   HR_TRY(hr_shape_axis(*(int64_t*)hr_prepared(k), x.shape.rank, &axis));
-  if (x.shape.dims[axis] != parts) return HR_ERROR(INVALID_ARGUMENT, "dimension %d has size %lld, attr 'num' says %d", axis, (long long)x.shape.dims[axis], parts);
+  if (x.shape.dims[axis] != parts)
+    return HR_ERROR(INVALID_ARGUMENT, "dimension %d has size %lld, attr 'num' says %d", axis, (long long)x.shape.dims[axis], parts);
   for (int d = 0; d < x.shape.rank; ++d)
     if (d != axis) HR_TRY(hr_shape_append(&shape, x.shape.dims[d]));
   if (parts == 1) return hr_output_alias(k, 0, 0, &shape);
@@ -97,10 +98,20 @@ static void grad_unpack(hr_grad_ctx_t* g) {
 }
 
 /* 4. definitions */
-const hr_op_t hr_op_Pack = {
-    .name = "Pack", .sig = "values: N*T -> output: T", .attrs = "N: int >= 1; T: type; axis: int = 0", .shape = infer_pack, .grad = grad_pack,
-    HR_KERNELS({.prepared_bytes = sizeof(int64_t), .prepare = axis_prepare, .compute = pack}), .doc = "tensors of one shape joined along a new axis", HR_HERE};
+const hr_op_t hr_op_Pack = {.name = "Pack",
+                            .sig = "values: N*T -> output: T",
+                            .attrs = "N: int >= 1; T: type; axis: int = 0",
+                            .shape = infer_pack,
+                            .grad = grad_pack,
+                            HR_KERNELS({.prepared_bytes = sizeof(int64_t), .prepare = axis_prepare, .compute = pack}),
+                            .doc = "tensors of one shape joined along a new axis",
+                            HR_HERE};
 
-const hr_op_t hr_op_Unpack = {
-    .name = "Unpack", .sig = "value: T -> output: num*T", .attrs = "num: int >= 0; T: type; axis: int = 0", .shape = infer_unpack, .grad = grad_unpack,
-    HR_KERNELS({.prepared_bytes = sizeof(int64_t), .prepare = axis_prepare, .compute = unpack}), .doc = "the slices along an axis", HR_HERE};
+const hr_op_t hr_op_Unpack = {.name = "Unpack",
+                              .sig = "value: T -> output: num*T",
+                              .attrs = "num: int >= 0; T: type; axis: int = 0",
+                              .shape = infer_unpack,
+                              .grad = grad_unpack,
+                              HR_KERNELS({.prepared_bytes = sizeof(int64_t), .prepare = axis_prepare, .compute = unpack}),
+                              .doc = "the slices along an axis",
+                              HR_HERE};

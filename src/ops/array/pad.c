@@ -24,8 +24,10 @@ static hr_status_t padded(hr_kernel_ctx_t* k, const hr_tensor_t* value) { /* val
   HR_TRY(hr_paddings_read(hr_input(k, 1), &x->shape, &p));
   if (x->count == hr_shape_count(&p.padded)) return hr_output_alias(k, 0, 0, &p.padded);
   HR_TRY(hr_output(k, 0, &p.padded, &y));
-  if (value) HR_TRY(hr_move_fill(k, y, value));
-  else if (hr_dtype_is_plain(y->dtype)) memset(y->data, 0, hr_tensor_bytes(y));
+  if (value)
+    HR_TRY(hr_move_fill(k, y, value));
+  else if (hr_dtype_is_plain(y->dtype))
+    memset(y->data, 0, hr_tensor_bytes(y));
   if (x->count == 0) return NULL;
   hr_iterate_strides(&p.padded, steps);
   for (int d = 0; d < x->shape.rank; ++d) {
@@ -53,10 +55,20 @@ static void grad(hr_grad_ctx_t* g) {
 
 /* 4. definitions */
 #define PAD_ATTRS "T: type; Tpaddings: type{int32,int64} = int32"
-const hr_op_t hr_op_Pad = {
-    .name = "Pad", .sig = "input: T; paddings: Tpaddings -> output: T", .attrs = PAD_ATTRS, .shape = hr_paddings_infer, .grad = grad,
-    HR_KERNELS({.host_inputs = 2, .compute = pad}), .doc = "zeros around the input", HR_HERE};
+const hr_op_t hr_op_Pad = {.name = "Pad",
+                           .sig = "input: T; paddings: Tpaddings -> output: T",
+                           .attrs = PAD_ATTRS,
+                           .shape = hr_paddings_infer,
+                           .grad = grad,
+                           HR_KERNELS({.host_inputs = 2, .compute = pad}),
+                           .doc = "zeros around the input",
+                           HR_HERE};
 
-const hr_op_t hr_op_PadV2 = {
-    .name = "PadV2", .sig = "input: T; paddings: Tpaddings; constant_values: T -> output: T", .attrs = PAD_ATTRS, .shape = infer_v2, .grad = grad,
-    HR_KERNELS({.host_inputs = 6, .compute = pad_v2}), .doc = "one value around the input", HR_HERE};
+const hr_op_t hr_op_PadV2 = {.name = "PadV2",
+                             .sig = "input: T; paddings: Tpaddings; constant_values: T -> output: T",
+                             .attrs = PAD_ATTRS,
+                             .shape = infer_v2,
+                             .grad = grad,
+                             HR_KERNELS({.host_inputs = 6, .compute = pad_v2}),
+                             .doc = "one value around the input",
+                             HR_HERE};

@@ -27,8 +27,10 @@ static hr_status_t listed_axes(const hr_tensor_t* list, int rank, uint32_t* out_
 }
 
 static hr_status_t sequence_axes(int64_t seq_value, int64_t batch_value, int rank, int* seq, int* batch) {
-  if (seq_value < 0 || seq_value >= rank) return HR_ERROR(INVALID_ARGUMENT, "seq_dim must be in [0, %d), but is %lld", rank, (long long)seq_value);
-  if (batch_value < -rank || batch_value >= rank) return HR_ERROR(INVALID_ARGUMENT, "batch_dim must be in [0, %d), but is %lld", rank, (long long)batch_value);
+  if (seq_value < 0 || seq_value >= rank)
+    return HR_ERROR(INVALID_ARGUMENT, "seq_dim must be in [0, %d), but is %lld", rank, (long long)seq_value);
+  if (batch_value < -rank || batch_value >= rank)
+    return HR_ERROR(INVALID_ARGUMENT, "batch_dim must be in [0, %d), but is %lld", rank, (long long)batch_value);
   *seq = (int)seq_value;
   *batch = (int)(batch_value < 0 ? batch_value + rank : batch_value);
   if (*seq == *batch) return HR_ERROR(INVALID_ARGUMENT, "batch_dim and seq_dim must differ, but both are %d", *seq);
@@ -41,7 +43,8 @@ static hr_status_t infer_flags(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 1, 1, NULL));
   HR_TRY(hr_infer_want_rank_at_most(s, 0, MOST_FLAGS));
   const int64_t length = hr_infer_dim(hr_infer_input(s, 1), 0);
-  if (x->rank >= 0 && length >= 0 && x->rank != length) return HR_ERROR(INVALID_ARGUMENT, "dims has %lld flags for an input of rank %d", (long long)length, x->rank);
+  if (x->rank >= 0 && length >= 0 && x->rank != length)
+    return HR_ERROR(INVALID_ARGUMENT, "dims has %lld flags for an input of rank %d", (long long)length, x->rank);
   return hr_infer_same(s);
 }
 
@@ -94,8 +97,10 @@ static hr_status_t reverse_flags(hr_kernel_ctx_t* k) {
   const hr_tensor_t *x = hr_input(k, 0), *flags = hr_input(k, 1);
   uint32_t mask = 0;
   HR_TRY(hr_want_vector(k, 1, "dims"));
-  if (x->shape.rank > MOST_FLAGS) return HR_ERROR(UNIMPLEMENTED, "reverse of rank %d; at most %d is supported, ReverseV2 takes more", (int)x->shape.rank, MOST_FLAGS);
-  if (flags->count != x->shape.rank) return HR_ERROR(INVALID_ARGUMENT, "dims has %lld flags for an input of rank %d", (long long)flags->count, (int)x->shape.rank);
+  if (x->shape.rank > MOST_FLAGS)
+    return HR_ERROR(UNIMPLEMENTED, "reverse of rank %d; at most %d is supported, ReverseV2 takes more", (int)x->shape.rank, MOST_FLAGS);
+  if (flags->count != x->shape.rank)
+    return HR_ERROR(INVALID_ARGUMENT, "dims has %lld flags for an input of rank %d", (long long)flags->count, (int)x->shape.rank);
   for (int d = 0; d < x->shape.rank; ++d) mask |= (uint32_t)((const bool*)flags->data)[d] << d;
   return reverse_axes(k, mask);
 }
@@ -107,7 +112,9 @@ static hr_status_t reverse_list(hr_kernel_ctx_t* k) {
   return reverse_axes(k, mask);
 }
 
-typedef struct { int64_t seq, batch; } sequence_t;
+typedef struct {
+  int64_t seq, batch;
+} sequence_t;
 static hr_status_t sequence_prepare(hr_prepare_ctx_t* p, void* prepared) {
   *(sequence_t*)prepared = (sequence_t){hr_attrs_int(p->attrs, "seq_dim"), hr_attrs_int(p->attrs, "batch_dim")};
   return NULL;
@@ -133,12 +140,14 @@ static hr_status_t reverse_sequence(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_vector(k, 1, "seq_lengths"));
   HR_TRY(sequence_axes(q->seq, q->batch, x->shape.rank, &seq, &batch));
   if (lengths->count != x->shape.dims[batch])
-    return HR_ERROR(INVALID_ARGUMENT, "seq_lengths has %lld elements, but the batch axis has size %lld", (long long)lengths->count, (long long)x->shape.dims[batch]);
+    return HR_ERROR(INVALID_ARGUMENT, "seq_lengths has %lld elements, but the batch axis has size %lld", (long long)lengths->count,
+                    (long long)x->shape.dims[batch]);
   for (int64_t b = 0; b < lengths->count; ++b) {
     int64_t length;
     HR_TRY(hr_tensor_i64_at(lengths, b, &length));
     if (length < 0 || length > x->shape.dims[seq])
-      return HR_ERROR(INVALID_ARGUMENT, "seq_lengths[%lld] = %lld is not in [0, %lld]", (long long)b, (long long)length, (long long)x->shape.dims[seq]);
+      return HR_ERROR(INVALID_ARGUMENT, "seq_lengths[%lld] = %lld is not in [0, %lld]", (long long)b, (long long)length,
+                      (long long)x->shape.dims[seq]);
   }
   HR_TRY(hr_output(k, 0, &x->shape, &y));
   for (int64_t b = 0; b < lengths->count && y->count > 0; ++b) {
@@ -155,22 +164,38 @@ static void grad_flags(hr_grad_ctx_t* g) { hr_grad_give(g, 0, hr_emit2(g, "Rever
 static void grad_list(hr_grad_ctx_t* g) { hr_grad_give(g, 0, hr_emit2(g, "ReverseV2", hr_grad_upstream(g, 0), hr_grad_input(g, 1))); }
 static void grad_sequence(hr_grad_ctx_t* g) {
   const hr_node_attrs_t* attrs = hr_grad_attrs(g);
-  hr_grad_give(g, 0, hr_emit(g, "ReverseSequence", HR_VALUES(hr_grad_upstream(g, 0), hr_grad_input(g, 1)),
-                             HR_ATTRS(hr_at_int("seq_dim", hr_attrs_int(attrs, "seq_dim")), hr_at_int("batch_dim", hr_attrs_int(attrs, "batch_dim")))));
+  hr_grad_give(
+      g, 0,
+      hr_emit(g, "ReverseSequence", HR_VALUES(hr_grad_upstream(g, 0), hr_grad_input(g, 1)),
+              HR_ATTRS(hr_at_int("seq_dim", hr_attrs_int(attrs, "seq_dim")), hr_at_int("batch_dim", hr_attrs_int(attrs, "batch_dim")))));
 }
 
 /* 5. definitions */
 #define REVERSIBLE "uint8,int8,uint16,int16,int32,uint32,int64,uint64,bool,bfloat16,half,float,double,complex64,complex128,string"
-const hr_op_t hr_op_Reverse = {
-    .name = "Reverse", .sig = "tensor: T; dims: bool -> output: T", .attrs = "T: type{" REVERSIBLE "}", .shape = infer_flags, .grad = grad_flags,
-    HR_KERNELS({.host_inputs = 2, .compute = reverse_flags}), .doc = "the flagged axes run backwards", HR_HERE};
+const hr_op_t hr_op_Reverse = {.name = "Reverse",
+                               .sig = "tensor: T; dims: bool -> output: T",
+                               .attrs = "T: type{" REVERSIBLE "}",
+                               .shape = infer_flags,
+                               .grad = grad_flags,
+                               HR_KERNELS({.host_inputs = 2, .compute = reverse_flags}),
+                               .doc = "the flagged axes run backwards",
+                               HR_HERE};
 
-const hr_op_t hr_op_ReverseV2 = {
-    .name = "ReverseV2", .sig = "tensor: T; axis: Tidx -> output: T", .attrs = "Tidx: type{int32,int64} = int32; T: type{" REVERSIBLE "}",
-    .shape = infer_list, .grad = grad_list, HR_KERNELS({.host_inputs = 2, .compute = reverse_list}), .doc = "the listed axes run backwards", HR_HERE};
+const hr_op_t hr_op_ReverseV2 = {.name = "ReverseV2",
+                                 .sig = "tensor: T; axis: Tidx -> output: T",
+                                 .attrs = "Tidx: type{int32,int64} = int32; T: type{" REVERSIBLE "}",
+                                 .shape = infer_list,
+                                 .grad = grad_list,
+                                 HR_KERNELS({.host_inputs = 2, .compute = reverse_list}),
+                                 .doc = "the listed axes run backwards",
+                                 HR_HERE};
 
 const hr_op_t hr_op_ReverseSequence = {
-    .name = "ReverseSequence", .sig = "input: T; seq_lengths: Tlen -> output: T",
-    .attrs = "seq_dim: int; batch_dim: int = 0; T: type; Tlen: type{int32,int64} = int64", .shape = infer_sequence, .grad = grad_sequence,
+    .name = "ReverseSequence",
+    .sig = "input: T; seq_lengths: Tlen -> output: T",
+    .attrs = "seq_dim: int; batch_dim: int = 0; T: type; Tlen: type{int32,int64} = int64",
+    .shape = infer_sequence,
+    .grad = grad_sequence,
     HR_KERNELS({.prepared_bytes = sizeof(sequence_t), .prepare = sequence_prepare, .compute = reverse_sequence}),
-    .doc = "the first seq_lengths[b] positions of entry b run backwards", HR_HERE};
+    .doc = "the first seq_lengths[b] positions of entry b run backwards",
+    HR_HERE};

@@ -13,7 +13,8 @@ static hr_status_t infer(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank_at_most(s, 1, 1));
   HR_TRY(hr_infer_want_rank_at_most(s, 2, 1));
   const int64_t shifts = hr_infer_dim(hr_infer_input(s, 1), 0), axes = hr_infer_dim(hr_infer_input(s, 2), 0);
-  if (shifts >= 0 && axes >= 0 && shifts != axes) return HR_ERROR(INVALID_ARGUMENT, "%lld shifts for %lld axes", (long long)shifts, (long long)axes);
+  if (shifts >= 0 && axes >= 0 && shifts != axes)
+    return HR_ERROR(INVALID_ARGUMENT, "%lld shifts for %lld axes", (long long)shifts, (long long)axes);
   return hr_infer_same(s);
 }
 
@@ -22,7 +23,9 @@ static hr_status_t infer(hr_infer_t* s) {
 static hr_status_t read_shifts(const hr_kernel_ctx_t* k, const hr_shape_t* x, int64_t* shifts) {
   const hr_tensor_t *shift = hr_input(k, 1), *axes = hr_input(k, 2);
   if (shift->shape.rank > 1 || axes->shape.rank > 1) return HR_ERROR(INVALID_ARGUMENT, "shift and axis must be scalars or vectors");
-  if (shift->count != axes->count) return HR_ERROR(INVALID_ARGUMENT, "shift and axis must have the same size, not %lld and %lld", (long long)shift->count, (long long)axes->count);
+  if (shift->count != axes->count)
+    return HR_ERROR(INVALID_ARGUMENT, "shift and axis must have the same size, not %lld and %lld", (long long)shift->count,
+                    (long long)axes->count);
   for (int d = 0; d < x->rank; ++d) shifts[d] = 0;
   for (int64_t i = 0; i < axes->count; ++i) {
     int64_t wanted, by;
@@ -69,10 +72,16 @@ static hr_status_t roll(hr_kernel_ctx_t* k) {
 }
 
 /* 3. gradient: rolled back */
-static void grad(hr_grad_ctx_t* g) { hr_grad_give(g, 0, hr_emit3(g, "Roll", hr_grad_upstream(g, 0), hr_emit_neg(g, hr_grad_input(g, 1)), hr_grad_input(g, 2))); }
+static void grad(hr_grad_ctx_t* g) {
+  hr_grad_give(g, 0, hr_emit3(g, "Roll", hr_grad_upstream(g, 0), hr_emit_neg(g, hr_grad_input(g, 1)), hr_grad_input(g, 2)));
+}
 
 /* 4. definition */
-const hr_op_t hr_op_Roll = {
-    .name = "Roll", .sig = "input: T; shift: Tshift; axis: Taxis -> output: T",
-    .attrs = "T: type; Tshift: type{int32,int64}; Taxis: type{int32,int64}", .shape = infer, .grad = grad,
-    HR_KERNELS({.host_inputs = 6, .compute = roll}), .doc = "elements moved along axes, those that fall off come round", HR_HERE};
+const hr_op_t hr_op_Roll = {.name = "Roll",
+                            .sig = "input: T; shift: Tshift; axis: Taxis -> output: T",
+                            .attrs = "T: type; Tshift: type{int32,int64}; Taxis: type{int32,int64}",
+                            .shape = infer,
+                            .grad = grad,
+                            HR_KERNELS({.host_inputs = 6, .compute = roll}),
+                            .doc = "elements moved along axes, those that fall off come round",
+                            HR_HERE};

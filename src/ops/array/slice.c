@@ -9,9 +9,11 @@ extern const hr_op_t hr_op_Slice;
 
 /* 1. the rule: the size along one axis; dim -1 (unknown) gives -1 for a size of -1 */
 static hr_status_t slice_size(int axis, int64_t dim, int64_t begin, int64_t size, int64_t* out) {
-  if (begin < 0 || (dim >= 0 && begin > dim)) return HR_ERROR(INVALID_ARGUMENT, "expected begin[%d] in [0, %lld], but got %lld", axis, (long long)dim, (long long)begin);
+  if (begin < 0 || (dim >= 0 && begin > dim))
+    return HR_ERROR(INVALID_ARGUMENT, "expected begin[%d] in [0, %lld], but got %lld", axis, (long long)dim, (long long)begin);
   if (size < -1 || (dim >= 0 && size > dim - begin))
-    return HR_ERROR(INVALID_ARGUMENT, "expected size[%d] in [-1, %lld], but got %lld", axis, (long long)(dim < 0 ? INT64_MAX : dim - begin), (long long)size);
+    return HR_ERROR(INVALID_ARGUMENT, "expected size[%d] in [-1, %lld], but got %lld", axis, (long long)(dim < 0 ? INT64_MAX : dim - begin),
+                    (long long)size);
   *out = size >= 0 ? size : dim < 0 ? -1 : dim - begin;
   return NULL;
 }
@@ -24,7 +26,8 @@ static hr_status_t infer(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 2, 1, &sizes_shape));
   HR_TRY(hr_infer_merge(s, list, sizes_shape, &list));
   const int64_t length = hr_infer_dim(list, 0);
-  if (x->rank >= 0 && length >= 0 && x->rank != length) return HR_ERROR(INVALID_ARGUMENT, "begin and size must have one element per axis: %lld for rank %d", (long long)length, x->rank);
+  if (x->rank >= 0 && length >= 0 && x->rank != length)
+    return HR_ERROR(INVALID_ARGUMENT, "begin and size must have one element per axis: %lld for rank %d", (long long)length, x->rank);
   const int64_t rank = x->rank >= 0 ? x->rank : length;
   if (rank < 0 || rank > 254) return NULL;
   int64_t dims[254], b = 0, n = -1;
@@ -35,8 +38,10 @@ static hr_status_t infer(hr_infer_t* s) {
     dims[d] = partial->rank == rank ? partial->dims[d] : -1;
     if (begin) HR_TRY(hr_tensor_i64_at(begin, d, &b));
     if (size) HR_TRY(hr_tensor_i64_at(size, d, &n));
-    if (begin && size) HR_TRY(slice_size(d, dim, b, n, &dims[d]));
-    else if (size) dims[d] = n < 0 ? -1 : n;
+    if (begin && size)
+      HR_TRY(slice_size(d, dim, b, n, &dims[d]));
+    else if (size)
+      dims[d] = n < 0 ? -1 : n;
     if (dims[d] < 0 && dim == 0) dims[d] = 0;
   }
   return hr_infer_set_dims(s, 0, rank, dims);
@@ -50,7 +55,8 @@ static hr_status_t slice(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_vector(k, 1, "begin"));
   HR_TRY(hr_want_vector(k, 2, "size"));
   if (begins->count != x->shape.rank || sizes->count != x->shape.rank)
-    return HR_ERROR(INVALID_ARGUMENT, "begin and size must have one element per axis: %lld and %lld for rank %d", (long long)begins->count, (long long)sizes->count, (int)x->shape.rank);
+    return HR_ERROR(INVALID_ARGUMENT, "begin and size must have one element per axis: %lld and %lld for rank %d", (long long)begins->count,
+                    (long long)sizes->count, (int)x->shape.rank);
   for (int d = 0; d < x->shape.rank; ++d) {
     HR_TRY(hr_tensor_i64_at(begins, d, &begin[d]));
     HR_TRY(hr_tensor_i64_at(sizes, d, &size[d]));
@@ -93,10 +99,16 @@ static void grad(hr_grad_ctx_t* g) {
   const hr_tensor_t* begin = hr_grad_const(g, hr_grad_input(g, 1));
   const hr_pshape_t *x = hr_grad_shape(g, hr_grad_input(g, 0)), *y = hr_grad_shape(g, hr_grad_output(g, 0));
   const bool known = begin && hr_pshape_is_known(x) && hr_pshape_is_known(y);
-  hr_grad_give(g, 0, hr_emit2(g, "Pad", hr_grad_upstream(g, 0), known ? known_paddings(g, begin, x, y) : computed_paddings(g, hr_grad_input(g, 1))));
+  hr_grad_give(
+      g, 0, hr_emit2(g, "Pad", hr_grad_upstream(g, 0), known ? known_paddings(g, begin, x, y) : computed_paddings(g, hr_grad_input(g, 1))));
 }
 
 /* 5. definition */
-const hr_op_t hr_op_Slice = {
-    .name = "Slice", .sig = "input: T; begin: Index; size: Index -> output: T", .attrs = "T: type; Index: type{int32,int64}", .shape = infer, .grad = grad,
-    HR_KERNELS({.host_inputs = 6, .compute = slice}), .doc = "a box of elements", HR_HERE};
+const hr_op_t hr_op_Slice = {.name = "Slice",
+                             .sig = "input: T; begin: Index; size: Index -> output: T",
+                             .attrs = "T: type; Index: type{int32,int64}",
+                             .shape = infer,
+                             .grad = grad,
+                             HR_KERNELS({.host_inputs = 6, .compute = slice}),
+                             .doc = "a box of elements",
+                             HR_HERE};

@@ -10,7 +10,9 @@ extern const hr_op_t hr_op_Split, hr_op_SplitV;
 
 /* 1. the rules, for shape functions and kernels alike */
 static hr_status_t even_part(int64_t length, int parts, int64_t* out) {
-  if (length % parts) return HR_ERROR(INVALID_ARGUMENT, "number of ways to split should evenly divide the split dimension, but %d does not divide %lld", parts, (long long)length);
+  if (length % parts)
+    return HR_ERROR(INVALID_ARGUMENT, "number of ways to split should evenly divide the split dimension, but %d does not divide %lld",
+                    parts, (long long)length);
   *out = length / parts;
   return NULL;
 }
@@ -21,18 +23,23 @@ static hr_status_t listed_parts(const hr_tensor_t* list, int64_t length, int par
   int rest = -1;
   if (list->shape.rank != 1 || list->count != parts) {
     char text[HR_SHAPE_TEXT];
-    return HR_ERROR(INVALID_ARGUMENT, "size_splits must be a vector of %d sizes, not of shape %s", parts, hr_shape_format(&list->shape, text));
+    return HR_ERROR(INVALID_ARGUMENT, "size_splits must be a vector of %d sizes, not of shape %s", parts,
+                    hr_shape_format(&list->shape, text));
   }
   for (int i = 0; i < parts; ++i) {
     HR_TRY(hr_tensor_i64_at(list, i, &sizes[i]));
-    if (sizes[i] == -1 && rest >= 0) return HR_ERROR(INVALID_ARGUMENT, "only one size of size_splits may be -1, not both %d and %d", rest, i);
+    if (sizes[i] == -1 && rest >= 0)
+      return HR_ERROR(INVALID_ARGUMENT, "only one size of size_splits may be -1, not both %d and %d", rest, i);
     if (sizes[i] < -1) return HR_ERROR(INVALID_ARGUMENT, "size %d of size_splits is %lld, should be -1 or more", i, (long long)sizes[i]);
-    if (sizes[i] == -1) rest = i;
-    else if (__builtin_add_overflow(sum, sizes[i], &sum)) return HR_ERROR(INVALID_ARGUMENT, "size_splits sum to more than can be counted");
+    if (sizes[i] == -1)
+      rest = i;
+    else if (__builtin_add_overflow(sum, sizes[i], &sum))
+      return HR_ERROR(INVALID_ARGUMENT, "size_splits sum to more than can be counted");
   }
   if (length < 0) return NULL;
   if (rest >= 0 ? sum > length : sum != length)
-    return HR_ERROR(INVALID_ARGUMENT, "size_splits sum to %lld, which %s the split dimension's size %lld", (long long)sum, rest >= 0 ? "exceeds" : "is not", (long long)length);
+    return HR_ERROR(INVALID_ARGUMENT, "size_splits sum to %lld, which %s the split dimension's size %lld", (long long)sum,
+                    rest >= 0 ? "exceeds" : "is not", (long long)length);
   if (rest >= 0) sizes[rest] = length - sum;
   return NULL;
 }
@@ -169,11 +176,20 @@ static void grad_split(hr_grad_ctx_t* g) { grad_parts(g, 1, 0); }
 static void grad_split_v(hr_grad_ctx_t* g) { grad_parts(g, 0, 2); }
 
 /* 5. definitions */
-const hr_op_t hr_op_Split = {
-    .name = "Split", .sig = "split_dim: int32; value: T -> output: num_split*T", .attrs = "num_split: int >= 1; T: type", .shape = infer_split,
-    .grad = grad_split, HR_KERNELS({.host_inputs = 1, .compute = split}), .doc = "equal parts along an axis", HR_HERE};
+const hr_op_t hr_op_Split = {.name = "Split",
+                             .sig = "split_dim: int32; value: T -> output: num_split*T",
+                             .attrs = "num_split: int >= 1; T: type",
+                             .shape = infer_split,
+                             .grad = grad_split,
+                             HR_KERNELS({.host_inputs = 1, .compute = split}),
+                             .doc = "equal parts along an axis",
+                             HR_HERE};
 
-const hr_op_t hr_op_SplitV = {
-    .name = "SplitV", .sig = "value: T; size_splits: Tlen; split_dim: int32 -> output: num_split*T",
-    .attrs = "num_split: int >= 1; T: type; Tlen: type{int8,int32,int64} = int64", .shape = infer_split_v, .grad = grad_split_v,
-    HR_KERNELS({.host_inputs = 6, .compute = split_v}), .doc = "parts of given sizes along an axis", HR_HERE};
+const hr_op_t hr_op_SplitV = {.name = "SplitV",
+                              .sig = "value: T; size_splits: Tlen; split_dim: int32 -> output: num_split*T",
+                              .attrs = "num_split: int >= 1; T: type; Tlen: type{int8,int32,int64} = int64",
+                              .shape = infer_split_v,
+                              .grad = grad_split_v,
+                              HR_KERNELS({.host_inputs = 6, .compute = split_v}),
+                              .doc = "parts of given sizes along an axis",
+                              HR_HERE};

@@ -72,7 +72,8 @@ static hr_status_t strided_slice_grad(hr_kernel_ctx_t* k) {
   HR_TRY(hr_strided_slice_parse(hr_prepared(k), hr_input(k, 1), hr_input(k, 2), hr_input(k, 3), shape.rank, shape.dims, &slice));
   HR_TRY(hr_shape_make(slice.out_rank, slice.out_dims, &wanted));
   if (!hr_shape_equal(&wanted, &dy->shape))
-    return HR_ERROR(INVALID_ARGUMENT, "shape of dy was %s instead of %s", hr_shape_format(&dy->shape, got), hr_shape_format(&wanted, right));
+    return HR_ERROR(INVALID_ARGUMENT, "shape of dy was %s instead of %s", hr_shape_format(&dy->shape, got),
+                    hr_shape_format(&wanted, right));
   if (dy->count == hr_shape_count(&shape)) { /* all of x: the same elements, perhaps backwards */
     bool forward = true;
     for (int i = 0; i < slice.rank; ++i) forward = forward && (slice.size[i] == 1 || slice.stride[i] == 1);
@@ -116,13 +117,22 @@ static void grad_of_grad(hr_grad_ctx_t* g) {
 
 /* 4. definitions */
 #define MASKS "; begin_mask: int = 0; end_mask: int = 0; ellipsis_mask: int = 0; new_axis_mask: int = 0; shrink_axis_mask: int = 0"
-#define KERNEL(hosts, fn) HR_KERNELS({.host_inputs = hosts, .prepared_bytes = sizeof(hr_strided_masks_t), .prepare = prepare, .compute = fn})
-const hr_op_t hr_op_StridedSlice = {
-    .name = "StridedSlice", .sig = "input: T; begin: Index; end: Index; strides: Index -> output: T",
-    .attrs = "T: type; Index: type{int16,int32,int64}" MASKS, .shape = infer, .grad = grad, KERNEL(14, strided_slice),
-    .doc = "x[begin:end:strides] with ellipsis, new axes and single indices by masks", HR_HERE};
+#define KERNEL(hosts, fn) \
+  HR_KERNELS({.host_inputs = hosts, .prepared_bytes = sizeof(hr_strided_masks_t), .prepare = prepare, .compute = fn})
+const hr_op_t hr_op_StridedSlice = {.name = "StridedSlice",
+                                    .sig = "input: T; begin: Index; end: Index; strides: Index -> output: T",
+                                    .attrs = "T: type; Index: type{int16,int32,int64}" MASKS,
+                                    .shape = infer,
+                                    .grad = grad,
+                                    KERNEL(14, strided_slice),
+                                    .doc = "x[begin:end:strides] with ellipsis, new axes and single indices by masks",
+                                    HR_HERE};
 
-const hr_op_t hr_op_StridedSliceGrad = {
-    .name = "StridedSliceGrad", .sig = "shape: Index; begin: Index; end: Index; strides: Index; dy: T -> output: T",
-    .attrs = "T: type; Index: type{int32,int64}" MASKS, .shape = infer_grad, .grad = grad_of_grad, KERNEL(15, strided_slice_grad),
-    .doc = "dy where the slice lies, zeros elsewhere", HR_HERE};
+const hr_op_t hr_op_StridedSliceGrad = {.name = "StridedSliceGrad",
+                                        .sig = "shape: Index; begin: Index; end: Index; strides: Index; dy: T -> output: T",
+                                        .attrs = "T: type; Index: type{int32,int64}" MASKS,
+                                        .shape = infer_grad,
+                                        .grad = grad_of_grad,
+                                        KERNEL(15, strided_slice_grad),
+                                        .doc = "dy where the slice lies, zeros elsewhere",
+                                        HR_HERE};

@@ -5,10 +5,12 @@
 #include "op/attrs_of.h"
 #include "tensor/tensor.h"
 
-typedef struct { int64_t begin, end, ellipsis, new_axis, shrink_axis; } hr_strided_masks_t;
+typedef struct {
+  int64_t begin, end, ellipsis, new_axis, shrink_axis;
+} hr_strided_masks_t;
 
 typedef struct {
-  int rank; /* of the input */
+  int rank;                                                           /* of the input */
   int64_t begin[HR_MAX_RANK], stride[HR_MAX_RANK], size[HR_MAX_RANK]; /* per input axis; size -1: unknown, begin then too */
   int out_rank;
   int64_t out_dims[HR_MAX_RANK + 32]; /* with new axes put in and shrunk ones left out; -1: unknown */

@@ -24,9 +24,12 @@ void hr_strided_slice_masks(const hr_node_attrs_t* attrs, hr_strided_masks_t* ou
 }
 
 static hr_status_t check_lists(const hr_tensor_t* begin, const hr_tensor_t* end, const hr_tensor_t* strides) {
-  if (strides->shape.rank != 1 || (begin && !hr_shape_equal(&begin->shape, &strides->shape)) || (end && !hr_shape_equal(&end->shape, &strides->shape)))
-    return HR_ERROR(INVALID_ARGUMENT, "begin, end and strides must be vectors of one length; strides has rank %d and %lld elements", (int)strides->shape.rank, (long long)strides->count);
-  if (strides->count >= MOST_ENTRIES) return HR_ERROR(INVALID_ARGUMENT, "%lld index entries; fewer than %d are allowed", (long long)strides->count, MOST_ENTRIES);
+  if (strides->shape.rank != 1 || (begin && !hr_shape_equal(&begin->shape, &strides->shape)) ||
+      (end && !hr_shape_equal(&end->shape, &strides->shape)))
+    return HR_ERROR(INVALID_ARGUMENT, "begin, end and strides must be vectors of one length; strides has rank %d and %lld elements",
+                    (int)strides->shape.rank, (long long)strides->count);
+  if (strides->count >= MOST_ENTRIES)
+    return HR_ERROR(INVALID_ARGUMENT, "%lld index entries; fewer than %d are allowed", (long long)strides->count, MOST_ENTRIES);
   return NULL;
 }
 
@@ -43,14 +46,16 @@ static void take_whole(layout_t* l, int* axis, int until) {
   }
 }
 
-static hr_status_t lay_out(const hr_strided_masks_t* m, const hr_tensor_t* begin, const hr_tensor_t* end, const hr_tensor_t* strides, int rank, layout_t* l) {
+static hr_status_t lay_out(const hr_strided_masks_t* m, const hr_tensor_t* begin, const hr_tensor_t* end, const hr_tensor_t* strides,
+                           int rank, layout_t* l) {
   const int count = (int)strides->count;
   int axis = 0, ellipsis = -1, new_after = 0;
   l->out_count = 0;
   for (int i = 0; i < count; ++i) {
     if (ellipsis >= 0 && m->new_axis >> i & 1) ++new_after;
     if (!(m->ellipsis >> i & 1)) continue;
-    if (ellipsis >= 0) return HR_ERROR(INVALID_ARGUMENT, "multiple ellipses in slice spec are not allowed (entries %d and %d)", ellipsis, i);
+    if (ellipsis >= 0)
+      return HR_ERROR(INVALID_ARGUMENT, "multiple ellipses in slice spec are not allowed (entries %d and %d)", ellipsis, i);
     ellipsis = i;
   }
   for (int i = 0; i < count; ++i) {
@@ -60,7 +65,9 @@ static hr_status_t lay_out(const hr_strided_masks_t* m, const hr_tensor_t* begin
     } else if (m->new_axis >> i & 1) {
       l->out_from[l->out_count++] = NEW_AXIS;
     } else {
-      if (axis == rank) return HR_ERROR(INVALID_ARGUMENT, "index out of range: entry %d indexes dimension %d of an input of only %d dimensions", i, axis, rank);
+      if (axis == rank)
+        return HR_ERROR(INVALID_ARGUMENT, "index out of range: entry %d indexes dimension %d of an input of only %d dimensions", i, axis,
+                        rank);
       entry_t* e = &l->axes[axis];
       *e = (entry_t){.begin_masked = m->begin >> i & 1, .end_masked = m->end >> i & 1, .shrinks = m->shrink_axis >> i & 1};
       HR_TRY(read_entry(begin, i, &e->begin));
@@ -83,14 +90,18 @@ static int64_t bound(int64_t at, int64_t dim, int64_t stride) {
 
 static hr_status_t resolve_axis(const entry_t* e, int axis, int64_t dim, bool bounds_known, int64_t* out_begin, int64_t* out_size) {
   if (e->stride == 0) return HR_ERROR(INVALID_ARGUMENT, "strides[%d] must be non-zero", axis);
-  if (e->shrinks && e->stride < 0) return HR_ERROR(INVALID_ARGUMENT, "only stride 1 allowed on non-range indexing; the stride of axis %d is %lld", axis, (long long)e->stride);
+  if (e->shrinks && e->stride < 0)
+    return HR_ERROR(INVALID_ARGUMENT, "only stride 1 allowed on non-range indexing; the stride of axis %d is %lld", axis,
+                    (long long)e->stride);
   *out_begin = -1;
   *out_size = e->shrinks ? 1 : -1;
   if (dim < 0) return NULL;
   if (e->shrinks) {
     const int64_t at = e->begin < 0 ? e->begin + dim : e->begin;
     if (!bounds_known) return NULL;
-    if (at < 0 || at >= dim) return HR_ERROR(INVALID_ARGUMENT, "slice index %lld of dimension %d out of bounds: the size is %lld", (long long)e->begin, axis, (long long)dim);
+    if (at < 0 || at >= dim)
+      return HR_ERROR(INVALID_ARGUMENT, "slice index %lld of dimension %d out of bounds: the size is %lld", (long long)e->begin, axis,
+                      (long long)dim);
     *out_begin = at;
     return NULL;
   }
@@ -104,8 +115,8 @@ static hr_status_t resolve_axis(const entry_t* e, int axis, int64_t dim, bool bo
   return NULL;
 }
 
-hr_status_t hr_strided_slice_parse(const hr_strided_masks_t* masks, const hr_tensor_t* begin, const hr_tensor_t* end, const hr_tensor_t* strides, int rank,
-                                   const int64_t* dims, hr_strided_t* out) {
+hr_status_t hr_strided_slice_parse(const hr_strided_masks_t* masks, const hr_tensor_t* begin, const hr_tensor_t* end,
+                                   const hr_tensor_t* strides, int rank, const int64_t* dims, hr_strided_t* out) {
   layout_t l;
   HR_TRY(check_lists(begin, end, strides));
   if (rank > HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "slices of rank %d; at most %d is supported", rank, HR_MAX_RANK);

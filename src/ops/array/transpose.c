@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Axes in another order: Transpose, y[i_perm[0], ...] = x[i_0, ...]; ConjugateTranspose; InvertPermutation. A permutation that moves only axes
- * of size 1 touches no element. */
+/* Axes in another order: Transpose, y[i_perm[0], ...] = x[i_0, ...]; ConjugateTranspose; InvertPermutation. A permutation that moves only
+ * axes of size 1 touches no element. */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/array/move.h"
@@ -18,7 +18,8 @@ static hr_status_t read_perm(const hr_tensor_t* t, int rank, int* perm) {
   for (int i = 0; i < rank; ++i) {
     int64_t axis;
     HR_TRY(hr_tensor_i64_at(t, i, &axis));
-    if (axis < -rank || axis >= rank) return HR_ERROR(INVALID_ARGUMENT, "perm[%d] = %lld is out of range [%d, %d)", i, (long long)axis, -rank, rank);
+    if (axis < -rank || axis >= rank)
+      return HR_ERROR(INVALID_ARGUMENT, "perm[%d] = %lld is out of range [%d, %d)", i, (long long)axis, -rank, rank);
     perm[i] = (int)(axis < 0 ? axis + rank : axis);
     if (seen >> perm[i] & 1) return HR_ERROR(INVALID_ARGUMENT, "axis %d stands twice in perm", perm[i]);
     seen |= UINT32_C(1) << perm[i];
@@ -34,7 +35,8 @@ static hr_status_t infer(hr_infer_t* s) {
   int64_t dims[HR_MAX_RANK], rank = x->rank;
   HR_TRY(hr_infer_want_rank(s, 1, 1, NULL));
   const int64_t length = hr_infer_dim(hr_infer_input(s, 1), 0);
-  if (rank >= 0 && length >= 0 && rank != length) return HR_ERROR(INVALID_ARGUMENT, "perm has %lld axes for an input of rank %d", (long long)length, (int)rank);
+  if (rank >= 0 && length >= 0 && rank != length)
+    return HR_ERROR(INVALID_ARGUMENT, "perm has %lld axes for an input of rank %d", (long long)length, (int)rank);
   rank = rank >= 0 ? rank : length;
   if (rank < 0) return NULL;
   if (rank > HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "transposing rank %lld; at most %d is supported", (long long)rank, HR_MAX_RANK);
@@ -115,11 +117,14 @@ static hr_status_t invert(hr_kernel_ctx_t* k) {
   for (int64_t i = 0; i < x->count; ++i) {
     int64_t at, there;
     HR_TRY(hr_tensor_i64_at(x, i, &at));
-    if (at < 0 || at >= x->count) return HR_ERROR(INVALID_ARGUMENT, "x[%lld] = %lld is not between 0 and %lld", (long long)i, (long long)at, (long long)x->count);
+    if (at < 0 || at >= x->count)
+      return HR_ERROR(INVALID_ARGUMENT, "x[%lld] = %lld is not between 0 and %lld", (long long)i, (long long)at, (long long)x->count);
     HR_TRY(hr_tensor_i64_at(y, at, &there));
     if (there != -1) return HR_ERROR(INVALID_ARGUMENT, "%lld is duplicated in the permutation", (long long)at);
-    if (y->dtype == HR_I64) ((int64_t*)y->data)[at] = i;
-    else ((int32_t*)y->data)[at] = (int32_t)i;
+    if (y->dtype == HR_I64)
+      ((int64_t*)y->data)[at] = i;
+    else
+      ((int32_t*)y->data)[at] = (int32_t)i;
   }
   return NULL;
 }
@@ -148,15 +153,30 @@ static void grad_conjugate(hr_grad_ctx_t* g) { grad_by(g, "ConjugateTranspose");
 
 /* 5. definitions */
 #define AXES_ATTRS "T: type; Tperm: type{int32,int64} = int32"
-const hr_op_t hr_op_Transpose = {
-    .name = "Transpose", .sig = "x: T; perm: Tperm -> y: T", .attrs = AXES_ATTRS, .shape = infer, .grad = grad_transpose,
-    HR_KERNELS({.host_inputs = 2, .compute = transpose}), .doc = "the axes in the order perm", HR_HERE};
+const hr_op_t hr_op_Transpose = {.name = "Transpose",
+                                 .sig = "x: T; perm: Tperm -> y: T",
+                                 .attrs = AXES_ATTRS,
+                                 .shape = infer,
+                                 .grad = grad_transpose,
+                                 HR_KERNELS({.host_inputs = 2, .compute = transpose}),
+                                 .doc = "the axes in the order perm",
+                                 HR_HERE};
 
 const hr_op_t hr_op_ConjugateTranspose = {
-    .name = "ConjugateTranspose", .sig = "x: T; perm: Tperm -> y: T", .attrs = AXES_ATTRS, .shape = infer, .grad = grad_conjugate,
+    .name = "ConjugateTranspose",
+    .sig = "x: T; perm: Tperm -> y: T",
+    .attrs = AXES_ATTRS,
+    .shape = infer,
+    .grad = grad_conjugate,
     HR_KERNELS({.where = {{"T", HR_M_COMPLEX}}, .host_inputs = 2, .compute = conjugate}, {.host_inputs = 2, .compute = transpose}),
-    .doc = "Transpose with complex elements conjugated", HR_HERE};
+    .doc = "Transpose with complex elements conjugated",
+    HR_HERE};
 
-const hr_op_t hr_op_InvertPermutation = {
-    .name = "InvertPermutation", .sig = "x: T -> y: T", .attrs = "T: type{int32,int64} = int32", .shape = infer_invert, .grad = hr_grad_none,
-    HR_KERNELS(HR_CPU_ANY(invert)), .doc = "y[x[i]] = i", HR_HERE};
+const hr_op_t hr_op_InvertPermutation = {.name = "InvertPermutation",
+                                         .sig = "x: T -> y: T",
+                                         .attrs = "T: type{int32,int64} = int32",
+                                         .shape = infer_invert,
+                                         .grad = hr_grad_none,
+                                         HR_KERNELS(HR_CPU_ANY(invert)),
+                                         .doc = "y[x[i]] = i",
+                                         HR_HERE};

@@ -44,12 +44,15 @@ static hr_status_t infer_v2(hr_infer_t* s) {
 
 /* 2. kernels */
 static inline void put_index(hr_tensor_t* t, int64_t at, int64_t value) {
-  if (t->dtype == HR_I64) ((int64_t*)t->data)[at] = value;
-  else ((int32_t*)t->data)[at] = (int32_t)value;
+  if (t->dtype == HR_I64)
+    ((int64_t*)t->data)[at] = value;
+  else
+    ((int32_t*)t->data)[at] = (int32_t)value;
 }
 
 /* idx and first[unique] = item; counts[unique] beside it. */
-static hr_status_t number_items(const hr_element_items_t* items, int64_t n, hr_tensor_t* idx, int64_t* first, int64_t* numbers, int64_t* counts, int64_t* out_count) {
+static hr_status_t number_items(const hr_element_items_t* items, int64_t n, hr_tensor_t* idx, int64_t* first, int64_t* numbers,
+                                int64_t* counts, int64_t* out_count) {
   hr_element_set_t set;
   int64_t count = 0;
   HR_TRY(hr_element_set_init(&set, items, n));
@@ -68,7 +71,8 @@ static hr_status_t number_items(const hr_element_items_t* items, int64_t n, hr_t
   return NULL;
 }
 
-static hr_status_t give_unique(hr_kernel_ctx_t* k, int axis, const hr_element_items_t* items, const int64_t* first, const int64_t* counts, int64_t count) {
+static hr_status_t give_unique(hr_kernel_ctx_t* k, int axis, const hr_element_items_t* items, const int64_t* first, const int64_t* counts,
+                               int64_t count) {
   const hr_tensor_t* x = hr_input(k, 0);
   hr_shape_t shape, list = hr_shape_vector(count);
   hr_tensor_t *y, *c;
@@ -91,7 +95,8 @@ static hr_status_t unique_along(hr_kernel_ctx_t* k, int axis) {
   const hr_shape_t all = hr_shape_vector(n);
   hr_tensor_t* idx;
   int64_t count = 0;
-  if (hr_output_dtype(k, 1) == HR_I32 && n > INT32_MAX) return HR_ERROR(INVALID_ARGUMENT, "%lld elements cannot be numbered by int32", (long long)n);
+  if (hr_output_dtype(k, 1) == HR_I32 && n > INT32_MAX)
+    return HR_ERROR(INVALID_ARGUMENT, "%lld elements cannot be numbered by int32", (long long)n);
   HR_TRY(hr_output(k, 1, &all, &idx));
   int64_t* first = hr_alloc_array((size_t)n + 1, 3 * sizeof *first);
   if (!first) return hr_status_out_of_memory();
@@ -113,22 +118,38 @@ static hr_status_t unique_v2(hr_kernel_ctx_t* k) {
 }
 
 /* 3. definitions */
-#define COMPARABLE (HR_M_REAL | HR_M(BOOL) | HR_M(STRING))
-#define UNIQUE_ATTRS "T: type; out_idx: type{int32,int64} = int32"
-#define UNIQUE_V2_ATTRS "T: type; Taxis: type{int32,int64} = int64; out_idx: type{int32,int64} = int32"
+#define COMPARABLE        (HR_M_REAL | HR_M(BOOL) | HR_M(STRING))
+#define UNIQUE_ATTRS      "T: type; out_idx: type{int32,int64} = int32"
+#define UNIQUE_V2_ATTRS   "T: type; Taxis: type{int32,int64} = int64; out_idx: type{int32,int64} = int32"
 #define UNIQUE_KERNEL(fn) HR_KERNELS({.where = {{"T", COMPARABLE}}, .compute = fn})
-const hr_op_t hr_op_Unique = {
-    .name = "Unique", .sig = "x: T -> y: T; idx: out_idx", .attrs = UNIQUE_ATTRS, .shape = infer, UNIQUE_KERNEL(unique),
-    .doc = "the different elements, and which one each is", HR_HERE};
+const hr_op_t hr_op_Unique = {.name = "Unique",
+                              .sig = "x: T -> y: T; idx: out_idx",
+                              .attrs = UNIQUE_ATTRS,
+                              .shape = infer,
+                              UNIQUE_KERNEL(unique),
+                              .doc = "the different elements, and which one each is",
+                              HR_HERE};
 
-const hr_op_t hr_op_UniqueV2 = {
-    .name = "UniqueV2", .sig = "x: T; axis: Taxis -> y: T; idx: out_idx", .attrs = UNIQUE_V2_ATTRS, .shape = infer_v2, UNIQUE_KERNEL(unique_v2),
-    .doc = "the different slices along an axis, and which one each is", HR_HERE};
+const hr_op_t hr_op_UniqueV2 = {.name = "UniqueV2",
+                                .sig = "x: T; axis: Taxis -> y: T; idx: out_idx",
+                                .attrs = UNIQUE_V2_ATTRS,
+                                .shape = infer_v2,
+                                UNIQUE_KERNEL(unique_v2),
+                                .doc = "the different slices along an axis, and which one each is",
+                                HR_HERE};
 
-const hr_op_t hr_op_UniqueWithCounts = {
-    .name = "UniqueWithCounts", .sig = "x: T -> y: T; idx: out_idx; count: out_idx", .attrs = UNIQUE_ATTRS, .shape = infer, UNIQUE_KERNEL(unique),
-    .doc = "Unique, and how often each occurs", HR_HERE};
+const hr_op_t hr_op_UniqueWithCounts = {.name = "UniqueWithCounts",
+                                        .sig = "x: T -> y: T; idx: out_idx; count: out_idx",
+                                        .attrs = UNIQUE_ATTRS,
+                                        .shape = infer,
+                                        UNIQUE_KERNEL(unique),
+                                        .doc = "Unique, and how often each occurs",
+                                        HR_HERE};
 
-const hr_op_t hr_op_UniqueWithCountsV2 = {
-    .name = "UniqueWithCountsV2", .sig = "x: T; axis: Taxis -> y: T; idx: out_idx; count: out_idx", .attrs = UNIQUE_V2_ATTRS, .shape = infer_v2,
-    UNIQUE_KERNEL(unique_v2), .doc = "UniqueV2, and how often each occurs", HR_HERE};
+const hr_op_t hr_op_UniqueWithCountsV2 = {.name = "UniqueWithCountsV2",
+                                          .sig = "x: T; axis: Taxis -> y: T; idx: out_idx; count: out_idx",
+                                          .attrs = UNIQUE_V2_ATTRS,
+                                          .shape = infer_v2,
+                                          UNIQUE_KERNEL(unique_v2),
+                                          .doc = "UniqueV2, and how often each occurs",
+                                          HR_HERE};

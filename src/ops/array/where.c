@@ -12,7 +12,10 @@ static hr_status_t infer(hr_infer_t* s) {
 }
 
 /* 2. kernel */
-typedef struct { size_t element; uint64_t low, high; } truth_t; /* the bits that tell zero from the rest: signs of floats are left out */
+typedef struct {
+  size_t element;
+  uint64_t low, high;
+} truth_t; /* the bits that tell zero from the rest: signs of floats are left out */
 
 static truth_t truth_of(hr_dtype_t type) {
   const uint64_t all = UINT64_MAX, no_sign = all >> 1;
@@ -60,7 +63,13 @@ static hr_status_t where(hr_kernel_ctx_t* k) {
 }
 
 /* 3. definition */
-#define WHERE_TYPES "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64,bool"
-const hr_op_t hr_op_Where = {
-    .name = "Where", .sig = "input: T -> index: int64", .attrs = "T: type{" WHERE_TYPES "} = bool", .shape = infer,
-    HR_KERNELS(HR_CPU("T", HR_M_NUMBER | HR_M(BOOL), where)), .doc = "the indices of the elements that are not zero", HR_HERE};
+#define WHERE_TYPES                                                                                                                       \
+  "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64," \
+  "bool"
+const hr_op_t hr_op_Where = {.name = "Where",
+                             .sig = "input: T -> index: int64",
+                             .attrs = "T: type{" WHERE_TYPES "} = bool",
+                             .shape = infer,
+                             HR_KERNELS(HR_CPU("T", HR_M_NUMBER | HR_M(BOOL), where)),
+                             .doc = "the indices of the elements that are not zero",
+                             HR_HERE};
