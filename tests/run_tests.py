@@ -45,6 +45,7 @@ def programs(c):
     with open(os.path.join(c.build, "tests", "programs.txt")) as f:
         paths = [p for p in f.read().split() if not c.folders or any(p.startswith(x + "/") for x in c.folders)]
     work = os.path.join(c.build, "tests", "work")
+    unpack_golden(os.path.join(c.build, "golden")) # inputs of tests/ops
 
     def one(path):
         exe, cwd = os.path.join(c.build, "tests", path), os.path.join(work, path)

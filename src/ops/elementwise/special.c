@@ -32,7 +32,7 @@ double hr_special_erfinv(double x) {
   double a = 0.147, l = log1p(-x * x), t = 2 / (pi * a) + l / 2;
   double y = copysign(sqrt(sqrt(t * t - l / a) - t), x);
   for (int i = 0; i < 3; ++i) {
-    double error = fabs(x) < 0.5 ? erf(y) - x : copysign((1 - fabs(x)) - erfc(fabs(y)), x);
+    double error = fabs(x) < 0.5 ? erf(y) - x : ((1 - fabs(x)) - erfc(fabs(y))) * copysign(1, x);
     double step = error / (2 / sqrt(pi) * exp(-y * y));
     y -= step / (1 + y * step);
   }

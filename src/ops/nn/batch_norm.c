@@ -223,6 +223,9 @@ static hr_status_t run_norm(hr_kernel_ctx_t* k, const norm_prepared_t* m, norm_j
     blend_stats(m, mean, variance, (double)j->outer * (double)j->inner, j->channels, o);
     mean = o->saved_mean;
     variance = o->saved_variance;
+  } else { /* given back as they are, as TensorFlow's kernels do */
+    memcpy(o->mean, mean, (size_t)j->channels * sizeof *mean);
+    memcpy(o->variance, variance, (size_t)j->channels * sizeof *variance);
   }
   for (int64_t c = 0; c < j->channels; ++c) work[c] = scale[c] / sqrtf(variance[c] + m->epsilon);
   j->pivot = mean;

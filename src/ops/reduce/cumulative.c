@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Running results along an axis: Cumsum, Cumprod and CumulativeLogsumexp.
- *   y_i = x_0 + ... + x_i; exclusive: without x_i (the first is 0, 1 or the lowest number); reverse: from the end.
+ *   y_i = x_0 + ... + x_i; exclusive: without x_i (the first is 0, 1 or -infinity); reverse: from the end.
  * half and bfloat16 run in float, each result rounded once. */
 #include <complex.h>
 #include <float.h>
@@ -35,7 +35,7 @@ typedef struct {
 } running_t;
 typedef void (*running_loop_t)(const running_t* r, int64_t first, int64_t n);
 
-/* log(exp a + exp b) without overflow; the lowest number stands for log 0 where the row begins. */
+/* log(exp a + exp b) without overflow; -infinity stands for log 0 where the row begins. */
 static double log_sum_exp(double a, double b) {
   const double top = a > b ? a : b, low = a > b ? b : a;
   if (isnan(a) || isnan(b)) return NAN;
@@ -81,7 +81,7 @@ static double log_sum_exp(double a, double b) {
   LOOP(op##_c128, double complex, double complex, SAME, SAME, begin, join)
 NUMBERS(sum, 0, a + b, a + b)
 NUMBERS(product, 1, a * b, (uint32_t)a * (uint32_t)b) /* uint16 times itself would overflow int */
-FLOATS(logs, -65504, -0x1.fep127, -FLT_MAX, -DBL_MAX, log_sum_exp((double)a, (double)b))
+FLOATS(logs, -INFINITY, -INFINITY, -INFINITY, -INFINITY, log_sum_exp((double)a, (double)b))
 
 #define FLOAT_ROW(op) [HR_F16] = op##_f16, [HR_BF16] = op##_bf16, [HR_F32] = op##_f32, [HR_F64] = op##_f64
 #define NUMBER_ROW(op)                                                                                                               \
