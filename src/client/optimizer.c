@@ -67,7 +67,27 @@ void HR_DeleteOptimizer(HR_Optimizer* o) {
   hr_vec_deinit(&o->slots);
   hr_graph_release(o->graph);
   hr_free(o->name);
+  hr_free(o->slot_scope);
+  hr_free(o->scope);
   hr_free(o);
+}
+
+/* A copy of a scope without its last slash; *out stays as it was on failure. */
+static hr_status_t take_scope(const char* scope, char** out) {
+  const size_t n = strlen(scope);
+  char* copy = n && scope[n - 1] == '/' ? hr_alloc_copy(scope, n - 1) : NULL;
+  if (n && scope[n - 1] != '/') return HR_ERROR(INVALID_ARGUMENT, "scope '%s' does not end in '/'", scope);
+  if (n && !copy) return hr_status_out_of_memory();
+  hr_free(*out);
+  *out = copy;
+  return NULL;
+}
+
+void HR_OptimizerSetScope(HR_Optimizer* o, const char* slot_prefix, const char* scope, TF_Status* status) {
+  hr_status_t failed = !o ? hr_capi_null("the optimizer") : !slot_prefix || !scope ? hr_capi_null("the scope") : NULL;
+  if (!failed) failed = take_scope(slot_prefix, &o->slot_scope);
+  if (!failed) failed = take_scope(scope, &o->scope);
+  hr_capi_report(status, failed);
 }
 
 /* The index of what is set, or a failure that names what there is. */

@@ -30,6 +30,7 @@ struct HR_Optimizer {
   hr_graph_t* graph;    /* one reference */
   const hr_optimizer_row_t* row;
   char* name;
+  char *slot_scope, *scope; /* as HR_OptimizerSetScope got them, without the last slash; NULL: "" */
   struct { double number; hr_value_t tensor; bool is_set; } set[OPTIMIZER_HYPERS];
   HR_VEC(hr_optimizer_slot_t*) slots;
 };

@@ -174,7 +174,7 @@ static hr_node_t* apply_all(hr_build_t* b, apply_t* a, const char* name) {
   hr_optimizer_make_powers(b, a->optimizer, first);
   for (int i = 0; i < a->count && !b->status; ++i)
     if (has_gradient(&a->gradients[i])) hr_optimizer_make_slots(b, a->optimizer, &a->variables[i]);
-  a->scope = hr_build_unique(b, "", name && *name ? name : a->optimizer->name);
+  a->scope = hr_build_unique(b, a->optimizer->scope ? a->optimizer->scope : "", name && *name ? name : a->optimizer->name);
   if (!b->status) make_hypers(b, a);
   make_updates(b, a);
   finish_powers(b, a);

@@ -27,7 +27,12 @@ static void make_slot(hr_build_t* b, HR_Optimizer* o, const hr_slot_fact_t* fact
   HR_Variable made;
   char initial[32];
   const hr_node_t* var = hr_capi_node(v->handle.oper);
-  const hr_str_t name = hr_build_unique(b, var->name.data, o->name);
+  hr_strbuf_t below;
+  hr_strbuf_init(&below);
+  hr_strbuf_format(&below, o->slot_scope ? "%s/%s" : "%s%s", o->slot_scope ? o->slot_scope : "", var->name.data);
+  if (below.failed) hr_build_fail(b, hr_status_out_of_memory());
+  const hr_str_t name = hr_build_unique(b, hr_strbuf_view(&below).data, o->name);
+  hr_strbuf_deinit(&below);
   b->beside = var;
   b->scope = name;
   snprintf(initial, sizeof initial, "Initializer/%s", fact->initial);
@@ -50,7 +55,7 @@ void hr_optimizer_make_slots(hr_build_t* b, HR_Optimizer* o, const HR_Variable* 
 static void make_power(hr_build_t* b, HR_Optimizer* o, const char* name, const char* beta, const HR_Variable* beside) {
   HR_Variable made;
   if (b->status || hr_optimizer_find(o, name, NULL)) return;
-  const hr_str_t unique = hr_build_unique(b, "", name);
+  const hr_str_t unique = hr_build_unique(b, o->scope ? o->scope : "", name);
   b->beside = hr_capi_node(beside->handle.oper);
   b->scope = unique;
   const char* initial = beside->is_resource ? "Initializer/initial_value" : "initial_value";

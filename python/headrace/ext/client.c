@@ -6,16 +6,6 @@
 #include "files.h"
 #include "headrace/client.h"
 
-#pragma weak HR_NewOptimizer
-#pragma weak HR_DeleteOptimizer
-#pragma weak HR_OptimizerSetFloat
-#pragma weak HR_OptimizerSetTensor
-#pragma weak HR_OptimizerSetScope
-#pragma weak HR_OptimizerApply
-#pragma weak HR_OptimizerSlotCount
-#pragma weak HR_OptimizerSlot
-#pragma weak HR_BuildSaver
-
 static const char client_capsule[] = "headrace.optimizer";
 
 static PyObject* client_fail(TF_Status* status, GraphObject* g) { return hrpy_fail_build(status->status, g); }

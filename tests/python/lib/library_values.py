@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs whose results TensorFlow recorded in library_values.json: python record.py writes it with an interpreter that has tensorflow.
+
+A program gives what is fetched after the variables were initialised; `steps` of it are run before, if it gives a pair (fetches, step)."""
+import numpy as np
+
+R = np.random.RandomState
+X34, Y34 = R(0).randn(3, 4).astype(np.float32), R(1).rand(3, 4).astype(np.float32)
+IMAGE = R(2).randn(2, 6, 6, 3).astype(np.float32)
+
+
+# --- initial values, bit for bit ---------------------------------------------------------------------------------------------------------------
+def initial_values(tf):
+    tf.set_random_seed(7)
+    made = [tf.get_variable("glorot", [4, 5]), tf.get_variable("he", [3, 3, 2, 4], initializer=tf.initializers.he_normal()),
+            tf.get_variable("uniform", [5], initializer=tf.random_uniform_initializer(-2, 3)),
+            tf.get_variable("normal", [5], initializer=tf.random_normal_initializer(1.0, 0.5)),
+            tf.get_variable("truncated", [7], initializer=tf.truncated_normal_initializer(stddev=0.1, seed=3)),
+            tf.get_variable("scaled", [4, 4], initializer=tf.variance_scaling_initializer(2.0, "fan_out", "uniform")),
+            tf.get_variable("unit", [4, 4], initializer=tf.uniform_unit_scaling_initializer()),
+            tf.get_variable("lecun", [4, 4], initializer=tf.initializers.lecun_uniform()),
+            tf.get_variable("constant", [2, 2], initializer=tf.constant_initializer([1, 2, 3, 4])),
+            tf.Variable(tf.truncated_normal([3, 3], stddev=0.1), name="raw"), tf.Variable(tf.random_uniform([3], seed=9), name="seeded")]
+    return [v.value() for v in made]
+
+
+def initial_values_resource(tf):
+    tf.set_random_seed(11)
+    with tf.variable_scope("s", use_resource=True):
+        a, b = tf.get_variable("a", [3, 3]), tf.get_variable("b", [2, 2], initializer=tf.glorot_normal_initializer())
+    return [a.read_value(), b.read_value()]
+
+
+def dropout(tf):
+    tf.set_random_seed(5)
+    x = tf.ones([4, 6])
+    return [tf.nn.dropout(x, 0.5), tf.nn.dropout(x, rate=0.25), tf.nn.dropout(x, rate=0.5, noise_shape=[4, 1]), tf.nn.dropout(x, rate=0.5, seed=8)]
+
+
+# --- tf.nn -----------------------------------------------------------------------------------------------------------------------------------
+def cross_entropies(tf):
+    x, y, z = tf.constant(X34), tf.nn.softmax(tf.constant(Y34)), tf.constant([0, 3, 1])
+    cube = tf.reshape(x, [1, 3, 4])
+    return [tf.nn.softmax_cross_entropy_with_logits_v2(labels=y, logits=x), tf.nn.sparse_softmax_cross_entropy_with_logits(labels=z, logits=x),
+            tf.nn.sigmoid_cross_entropy_with_logits(labels=tf.constant(Y34), logits=x), tf.nn.weighted_cross_entropy_with_logits(tf.constant(Y34), x, 2.0),
+            tf.nn.softmax_cross_entropy_with_logits_v2(labels=tf.reshape(y, [1, 3, 4]), logits=cube),
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(z, [1, 3]), logits=cube), tf.nn.softmax(cube, axis=1), tf.nn.log_softmax(x)]
+
+
+def cross_entropy_gradients(tf):
+    x, y = tf.constant(X34), tf.constant(Y34)
+    loss = tf.reduce_sum(tf.nn.softmax_cross_entropy_with_logits_v2(labels=tf.nn.softmax(y), logits=x))
+    loss += tf.reduce_sum(tf.nn.sigmoid_cross_entropy_with_logits(labels=y, logits=x))
+    return tf.gradients(loss, [x, y])
+
+
+def convolutions(tf):
+    x, f = tf.constant(IMAGE), tf.constant(R(3).randn(3, 3, 3, 4).astype(np.float32))
+    same, valid = tf.nn.conv2d(x, f, [1, 1, 1, 1], "SAME"), tf.nn.conv2d(x, f, [1, 2, 2, 1], "VALID")
+    up = tf.nn.conv2d_transpose(valid, f, [2, 6, 6, 3], [1, 2, 2, 1], "VALID")
+    return [same, valid, up, tf.nn.max_pool(same, [1, 2, 2, 1], [1, 2, 2, 1], "SAME"), tf.nn.avg_pool(same, [1, 3, 3, 1], [1, 2, 2, 1], "SAME"),
+            tf.nn.bias_add(same, tf.constant([1.0, 2.0, 3.0, 4.0])), tf.nn.conv2d(x, f, 1, [[0, 0], [2, 1], [1, 0], [0, 0]])]
+
+
+def normalisation(tf):
+    x = tf.constant(IMAGE)
+    mean, variance = tf.nn.moments(x, [0, 1, 2])
+    one, zero = tf.constant([1.0, 2.0, 0.5]), tf.constant([0.1, 0.2, 0.3])
+    return [mean, variance, tf.nn.batch_normalization(x, mean, variance, zero, one, 1e-3), tf.nn.l2_normalize(x, 3), tf.nn.zero_fraction(tf.nn.relu(x)),
+            tf.nn.l2_loss(x)] + list(tf.nn.fused_batch_norm(x, one, zero)) + [tf.nn.fused_batch_norm(x, one, zero, mean, variance, is_training=False)[0]]
+
+
+def activations(tf):
+    x = tf.constant(X34)
+    return [tf.nn.relu(x), tf.nn.relu6(3 * x), tf.nn.elu(x), tf.nn.selu(x), tf.nn.leaky_relu(x), tf.nn.softplus(x), tf.nn.softsign(x), tf.nn.crelu(x),
+            tf.nn.swish(x), tf.nn.sigmoid(x), tf.nn.tanh(x), tf.log_sigmoid(x), tf.nn.xw_plus_b(x, tf.ones([4, 2]), tf.constant([1.0, 2.0])),
+            tf.nn.relu_layer(x, tf.ones([4, 2]), tf.constant([1.0, 2.0]))]
+
+
+def embedding(tf):
+    table = tf.Variable(R(4).randn(5, 3).astype(np.float32))
+    return [tf.nn.embedding_lookup(table, [[0, 4], [2, 2]]), tf.nn.embedding_lookup(table, [1], max_norm=0.5)]
+
+
+def nce(tf):
+    tf.set_random_seed(3)
+    w, b = tf.Variable(R(5).randn(20, 4).astype(np.float32)), tf.Variable(R(6).randn(20).astype(np.float32))
+    x, y = tf.constant(X34), tf.constant([[1], [7], [3]])
+    noise = tf.random.log_uniform_candidate_sampler(tf.cast(y, tf.int64), 1, 6, True, 20, seed=1)
+    return [tf.nn.nce_loss(w, b, y, x, 6, 20, sampled_values=noise)]
+
+
+# --- losses, metrics -----------------------------------------------------------------------------------------------------------------------------
+def losses(tf):
+    x, y, w = tf.constant(X34), tf.constant(Y34), tf.constant([[1.0], [0.0], [2.0]])
+    return [tf.losses.mean_squared_error(y, x), tf.losses.mean_squared_error(y, x, w), tf.losses.absolute_difference(y, x, 2.0), tf.losses.huber_loss(y, x),
+            tf.losses.log_loss(y, tf.sigmoid(x)), tf.losses.hinge_loss(tf.round(y), x), tf.losses.cosine_distance(y, x, axis=1),
+            tf.losses.sparse_softmax_cross_entropy([1, 2, 0], x), tf.losses.softmax_cross_entropy(y, x, label_smoothing=0.1),
+            tf.losses.sigmoid_cross_entropy(y, x, label_smoothing=0.1), tf.losses.mean_pairwise_squared_error(y, x),
+            tf.losses.mean_squared_error(y, x, w, reduction=tf.losses.Reduction.MEAN),
+            tf.losses.mean_squared_error(y, x, w, reduction=tf.losses.Reduction.SUM_OVER_BATCH_SIZE),
+            tf.losses.mean_squared_error(y, x, w, loss_collection=None, reduction=tf.losses.Reduction.NONE),
+            tf.losses.get_total_loss()]
+
+
+def metrics(tf):
+    value, update = tf.metrics.accuracy(tf.constant([1, 2, 3]), tf.constant([1, 0, 3]))
+    mean, mean_update = tf.metrics.mean(tf.constant([1.0, 2.0, 6.0]), tf.constant([1.0, 1.0, 0.0]))
+    precision, precision_update = tf.metrics.precision(tf.constant([1, 1, 0]), tf.constant([1, 0, 1]))
+    recall, recall_update = tf.metrics.recall(tf.constant([1, 1, 0]), tf.constant([1, 0, 1]))
+    return [value, mean, precision, recall], tf.group(update, mean_update, precision_update, recall_update)
+
+
+# --- training ----------------------------------------------------------------------------------------------------------------------------------------
+def decays(tf):
+    g = tf.train.get_or_create_global_step()
+    rates = [tf.train.exponential_decay(0.1, g, 2, 0.5), tf.train.exponential_decay(0.1, g, 2, 0.5, staircase=True), tf.train.inverse_time_decay(0.1, g, 2, 0.5),
+             tf.train.natural_exp_decay(0.1, g, 2, 0.5), tf.train.polynomial_decay(0.1, g, 5), tf.train.polynomial_decay(0.1, g, 2, power=2.0, cycle=True),
+             tf.train.cosine_decay(0.1, g, 5), tf.train.piecewise_constant(g, [1, 2, 4], [0.4, 0.3, 0.2, 0.1]), tf.train.cosine_decay_restarts(0.1, g, 2),
+             tf.train.linear_cosine_decay(0.1, g, 5)]
+    return rates, tf.assign_add(g, 1)
+
+
+def moving_averages(tf):
+    g = tf.train.get_or_create_global_step()
+    v = tf.Variable([1.0, 2.0])
+    average, adapting = tf.train.ExponentialMovingAverage(0.9), tf.train.ExponentialMovingAverage(0.9, num_updates=g, name="adapting")
+    moved = tf.group(v.assign_add([1.0, -1.0]), g.assign_add(1))
+    with tf.control_dependencies([moved]):
+        step = tf.group(average.apply([v]), adapting.apply([v]))
+    return [v.value(), average.average(v).value(), adapting.average(v).value()], step
+
+
+def _trained(tf, optimizer, use_resource=False):
+    v = tf.Variable([1.0, -2.0, 3.0], use_resource=use_resource)
+    table = tf.Variable(np.arange(12, dtype=np.float32).reshape(4, 3) / 10, use_resource=use_resource)
+    loss = tf.reduce_sum(tf.square(v)) + tf.reduce_sum(tf.square(tf.nn.embedding_lookup(table, [2, 0, 2])) * [[1.0], [2.0], [3.0]])
+    step = tf.train.get_or_create_global_step()
+    train = optimizer.minimize(loss, step)
+    return [x.read_value() for x in sorted(tf.global_variables(), key=lambda x: x.name)], train
+
+
+def _optimizers():
+    makers = {"sgd": lambda tf: tf.train.GradientDescentOptimizer(0.05), "momentum": lambda tf: tf.train.MomentumOptimizer(0.05, 0.9),
+              "nesterov": lambda tf: tf.train.MomentumOptimizer(0.05, 0.9, use_nesterov=True), "adagrad": lambda tf: tf.train.AdagradOptimizer(0.1),
+              "rmsprop": lambda tf: tf.train.RMSPropOptimizer(0.01, momentum=0.5), "centered": lambda tf: tf.train.RMSPropOptimizer(0.01, centered=True),
+              "adam": lambda tf: tf.train.AdamOptimizer(0.1), "adadelta": lambda tf: tf.train.AdadeltaOptimizer(1.0),
+              "decayed": lambda tf: tf.train.MomentumOptimizer(tf.train.exponential_decay(0.1, tf.train.get_or_create_global_step(), 1, 0.5), 0.9)}
+    for name, make in makers.items():
+        for kind, use_resource in (("ref", False), ("resource", True)):
+            yield "%s_%s" % (name, kind), lambda tf, make=make, use_resource=use_resource: _trained(tf, make(tf), use_resource)
+
+
+PROGRAMS = {f.__name__: f for f in (initial_values, initial_values_resource, dropout, cross_entropies, cross_entropy_gradients, convolutions, normalisation,
+                                    activations, embedding, nce, losses, metrics, decays, moving_averages)}
+PROGRAMS.update(_optimizers())
+EXACT = ("initial_values", "initial_values_resource", "dropout")
+STEPS = 3
+
+
+def results(tf, program):
+    """What a program's fetches are after its steps, as arrays."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = program(tf)
+        fetches, step = made if isinstance(made, tuple) else (made, None)
+        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        for _ in range(STEPS if step is not None else 0):
+            session.run(step)
+        return [np.asarray(v) for v in session.run(fetches)]
