@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ArgMax and ArgMin: the index along an axis of the largest (smallest) element; of equal ones the first. A NaN at the front wins, any other NaN
- * never does, as in TensorFlow: an element wins when it is greater (less) than the best so far. */
+/* ArgMax and ArgMin: the index along an axis of the largest (smallest) element; of equal ones the first. NaN never wins: an element does
+ * when it is greater (less) than the best so far, which starts at minus (plus) infinity where the first is NaN. */
+#include <math.h>
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/elementwise/loops.h"
@@ -37,13 +38,14 @@ typedef struct {
 } arg_t;
 typedef void (*arg_loop_t)(const arg_t* a, int64_t from, int64_t to, int64_t n);
 
+#define START(v, worst) ((v) == (v) ? (v) : (worst))
 /* x[from + i * inner + j], j < n: the winner's i for each j, to best[to + j] */
-#define LOOP(name, T, V, get, wins)                                                        \
+#define LOOP(name, T, V, get, worst, wins)                                                      \
   static void name(const arg_t* a, int64_t from, int64_t to, int64_t n) {                  \
     const T* x = (const T*)a->x + from;                                                    \
     int64_t* best = a->best + to;                                                          \
     V top[BLOCK];                                                                          \
-    for (int64_t j = 0; j < n; ++j) top[j] = get(x[j]), best[j] = 0;                       \
+    for (int64_t j = 0; j < n; ++j) top[j] = START(get(x[j]), worst), best[j] = 0;         \
     for (int64_t i = 1; i < a->axis_size; ++i) {                                           \
       x += a->inner;                                                                       \
       for (int64_t j = 0; j < n; ++j) {                                                    \
@@ -55,13 +57,14 @@ typedef void (*arg_loop_t)(const arg_t* a, int64_t from, int64_t to, int64_t n);
     }                                                                                      \
   }
 /* A row of its own: the extreme first (a loop that vectorizes), then its first place. */
-#define ROW(name, T, V, get, wins)                                                         \
+#define ROW(name, T, V, get, worst, wins)                                                       \
   static void name##_row(const arg_t* a, int64_t from, int64_t to, int64_t n) {            \
     const T* x = (const T*)a->x + from;                                                    \
     (void)n;                                                                               \
+    const V start = START(get(x[0]), worst);                                               \
     V tops[16];                                                                            \
     int64_t i = 0, found = 0;                                                              \
-    for (int j = 0; j < 16; ++j) tops[j] = get(x[0]);                                      \
+    for (int j = 0; j < 16; ++j) tops[j] = start;                                          \
     for (; i + 16 <= a->axis_size; i += 16)                                                \
       for (int j = 0; j < 16; ++j) {                                                       \
         const V v = get(x[i + j]);                                                         \
@@ -72,28 +75,28 @@ typedef void (*arg_loop_t)(const arg_t* a, int64_t from, int64_t to, int64_t n);
       tops[0] = v wins tops[0] ? v : tops[0];                                              \
     }                                                                                      \
     for (int j = 1; j < 16; ++j) tops[0] = tops[j] wins tops[0] ? tops[j] : tops[0];       \
-    const bool ordered = tops[0] == tops[0];                                               \
-    while (ordered && get(x[found]) != tops[0]) ++found;                                   \
+    if (tops[0] wins start)                                                                \
+      while (get(x[found]) != tops[0]) ++found;                                            \
     a->best[to] = found;                                                                   \
   }
 #define SAME(v) (v)
 #define HALF(v) hr_f16_to_f32((hr_f16_t){v})
 #define BRAIN(v) hr_bf16_to_f32((hr_bf16_t){v})
-#define BOTH(name, T, V, get)                                   \
-  LOOP(name##_max, T, V, get, >) ROW(name##_max, T, V, get, >)  \
-  LOOP(name##_min, T, V, get, <) ROW(name##_min, T, V, get, <)
-BOTH(f32, float, float, SAME)
-BOTH(f64, double, double, SAME)
-BOTH(i8, int8_t, int8_t, SAME)
-BOTH(u8, uint8_t, uint8_t, SAME)
-BOTH(i16, int16_t, int16_t, SAME)
-BOTH(u16, uint16_t, uint16_t, SAME)
-BOTH(i32, int32_t, int32_t, SAME)
-BOTH(u32, uint32_t, uint32_t, SAME)
-BOTH(i64, int64_t, int64_t, SAME)
-BOTH(u64, uint64_t, uint64_t, SAME)
-BOTH(f16, uint16_t, float, HALF)
-BOTH(bf16, uint16_t, float, BRAIN)
+#define BOTH(name, T, V, get, least, most)                                    \
+  LOOP(name##_max, T, V, get, least, >) ROW(name##_max, T, V, get, least, >)  \
+  LOOP(name##_min, T, V, get, most, <) ROW(name##_min, T, V, get, most, <)
+BOTH(f32, float, float, SAME, -(float)INFINITY, (float)INFINITY)
+BOTH(f64, double, double, SAME, -(float)INFINITY, (float)INFINITY)
+BOTH(i8, int8_t, int8_t, SAME, 0, 0)
+BOTH(u8, uint8_t, uint8_t, SAME, 0, 0)
+BOTH(i16, int16_t, int16_t, SAME, 0, 0)
+BOTH(u16, uint16_t, uint16_t, SAME, 0, 0)
+BOTH(i32, int32_t, int32_t, SAME, 0, 0)
+BOTH(u32, uint32_t, uint32_t, SAME, 0, 0)
+BOTH(i64, int64_t, int64_t, SAME, 0, 0)
+BOTH(u64, uint64_t, uint64_t, SAME, 0, 0)
+BOTH(f16, uint16_t, float, HALF, -(float)INFINITY, (float)INFINITY)
+BOTH(bf16, uint16_t, float, BRAIN, -(float)INFINITY, (float)INFINITY)
 
 typedef arg_loop_t arg_table_t[HR_DTYPE_COUNT][2]; /* by type; [1]: rows (inner size 1) */
 #define ENTRY(ID, name) [HR_##ID] = {name, name##_row},

@@ -139,9 +139,9 @@ static hr_value_t again(hr_grad_ctx_t* g, const char* op, hr_value_t v, bool tur
 }
 static void grad_cumsum(hr_grad_ctx_t* g) { hr_grad_give(g, 0, again(g, "Cumsum", hr_grad_upstream(g, 0), true)); }
 
-static void grad_cumprod(hr_grad_ctx_t* g) { /* the running sum from the other side of y dy, over x (0 where x is 0, as TensorFlow) */
-  hr_value_t y = hr_emit_conj(g, hr_grad_output(g, 0)), back = again(g, "Cumsum", hr_emit_mul(g, y, hr_grad_upstream(g, 0)), true);
-  hr_grad_give(g, 0, hr_emit2(g, "DivNoNan", back, hr_emit_conj(g, X)));
+static void grad_cumprod(hr_grad_ctx_t* g) { /* the running sum from the other side of y dy, over x. As TensorFlow: 0 where x is 0, and no conjugates */
+  hr_value_t back = again(g, "Cumsum", hr_emit_mul(g, hr_grad_output(g, 0), hr_grad_upstream(g, 0)), true);
+  hr_grad_give(g, 0, hr_emit2(g, "DivNoNan", back, X));
 }
 
 /* With positive and negative parts of dy apart, each in logarithms: exp(x + running logsumexp of (log dy - y)). */

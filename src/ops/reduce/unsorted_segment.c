@@ -167,7 +167,7 @@ static void grad_prod(hr_grad_ctx_t* g) {
   hr_value_t product = hr_emit3(g, "UnsortedSegmentProd", others, IDS, COUNT);
   hr_value_t divided = hr_emit_div(g, hr_segment_pick(g, hr_grad_output(g, 0), p.ids), data);
   hr_value_t partial = hr_emit3(g, "SelectV2", zeros, hr_segment_pick(g, product, p.ids), divided);
-  hr_grad_give(g, 0, hr_emit_mul(g, rows_of(g, p, open), hr_emit_conj(g, partial)));
+  hr_grad_give(g, 0, hr_emit_mul(g, rows_of(g, p, open), partial));
 }
 
 /* 4. definitions */
