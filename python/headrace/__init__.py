@@ -23,7 +23,7 @@ from headrace.graph import Graph, GraphKeys, get_default_graph, name_scope  # no
 from headrace.session import Session  # noqa: E402
 
 __version__ = "0.1.0"
-VERSION, GIT_VERSION, COMPILER_VERSION = __version__, "headrace", ""
+VERSION, GIT_VERSION, COMPILER_VERSION = "1.15.5", "headrace " + __version__, ""  # of the interface that scripts ask for
 GRAPH_DEF_VERSION, GRAPH_DEF_VERSION_MIN_CONSUMER, GRAPH_DEF_VERSION_MIN_PRODUCER = _headrace.GRAPH_VERSION, 0, 0
 newaxis = None
 

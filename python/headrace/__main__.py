@@ -4,6 +4,9 @@ import sys
 import types
 
 
+INTERFACE_VERSION = "1.15.5"  # what scripts that ask for TensorFlow's version are told
+
+
 class _Alias(types.ModuleType):
     """A module name of TensorFlow's, standing for an object of headrace."""
 
@@ -13,6 +16,8 @@ class _Alias(types.ModuleType):
         self.__path__ = []
 
     def __getattr__(self, name):
+        if name == "__version__":
+            return INTERFACE_VERSION
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.__dict__["_target"], name)

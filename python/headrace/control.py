@@ -69,9 +69,10 @@ def tuple(tensors, name=None, control_inputs=None):
 # --- checks -------------------------------------------------------------------------------------------------------------------------------------
 def Assert(condition, data, summarize=None, name=None):
     """An operation that fails with INVALID_ARGUMENT, showing data, unless condition holds."""
-    with name_scope(name, "Assert", [condition] + list(data)) as scope:
-        return gen.Assert(convert_to_tensor(condition, name="condition"), [convert_to_tensor(d) for d in data], summarize=3 if summarize is None else summarize,
-                          name=scope)
+    with name_scope(name, "Assert", [condition] + list(data)):
+        for d in data:
+            convert_to_tensor(d)  # TensorFlow looks at their types so, and the names of what comes later count these constants
+        return gen.Assert(condition, list(data), summarize=3 if summarize is None else summarize, name="Assert")
 
 
 def _comparison(op_name, op, word, static):

@@ -203,12 +203,14 @@ class Graph(_headrace.Graph):
 
     def prevent_feeding(self, tensor):
         self._unfeedable.add(tensor)
+        self._restricted = True
 
     def is_fetchable(self, element):
         return element not in self._unfetchable
 
     def prevent_fetching(self, op):
         self._unfetchable.add(op)
+        self._restricted = True
 
     # --- making operations
     def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None, op_def=None, compute_shapes=True, compute_device=True):

@@ -48,7 +48,7 @@ class _Fetches(object):
 
     def _slot(self, element):
         if element not in self._index:
-            if not self.graph.is_fetchable(element):
+            if not self.graph.is_fetchable(element) or not self.graph.is_fetchable(getattr(element, "op", element)):
                 raise ValueError("Operation %r has been marked as not fetchable." % element.name)
             self._index[element] = len(self.elements)
             self.elements.append(element)

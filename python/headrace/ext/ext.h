@@ -36,6 +36,7 @@ typedef struct {
   int64_t named;            /* nodes below this id are in `names` */
   int decorated;            /* some scope wants a say in new operations: call Graph._decorate */
   bool finalized;
+  bool restricted;          /* some tensors may not be fed or fetched: Python checks */
   int held;                 /* this file's caller holds graph->mu (gradient overrides) */
   unsigned long holder;     /* its thread */
 } GraphObject;

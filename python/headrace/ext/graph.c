@@ -408,6 +408,7 @@ static PyGetSetDef graph_getset[] = {{"_name_stack", graph_get_stack, graph_set_
                                      {"_versions", graph_get_version, NULL, "(producer, min_consumer, 0)", NULL},
                                      {0}};
 static PyMemberDef graph_members[] = {{"_decorated", T_INT, offsetof(GraphObject, decorated), 0, "Scopes that decorate new operations."},
+                                      {"_restricted", T_BOOL, offsetof(GraphObject, restricted), 0, "Some tensors may not be fed or fetched."},
                                       {"_finalized", T_BOOL, offsetof(GraphObject, finalized), 0, "No more operations."},
                                       {"_names_in_use", T_OBJECT, offsetof(GraphObject, names), READONLY, "Lower-case names."},
                                       {0}};

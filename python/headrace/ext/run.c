@@ -303,7 +303,7 @@ PyObject* hrpy_session_run(PyObject* self, PyObject* const* args, Py_ssize_t n, 
   PyObject *slots[4], *feed_key, *feed_value;
   if (!run_arguments(args, n, names, slots)) return NULL;
   PyObject* dict = slots[1] && slots[1] != Py_None ? slots[1] : NULL;
-  if (!s->graph || (slots[2] && slots[2] != Py_None) || (slots[3] && slots[3] != Py_None) ||
+  if (!s->graph || s->graph->restricted || (slots[2] && slots[2] != Py_None) || (slots[3] && slots[3] != Py_None) ||
       (dict && (!PyDict_CheckExact(dict) || PyDict_GET_SIZE(dict) > RUN_FEW)))
     return run_any(self, slots);
   hr_value_t key[2 * RUN_FEW];

@@ -112,6 +112,17 @@ def test_fetch_failures(graph):
         s.run(a)
 
 
+def test_marked_tensors(graph):
+    a, b = tf.placeholder(tf.float32, []), tf.constant(1.0)
+    graph.prevent_feeding(b), graph.prevent_fetching(a.op)
+    with tf.Session() as s:
+        assert s.run(a + b, {a: 1}) == 2
+        with pytest.raises(ValueError, match="may not be fed"):
+            s.run(a + b, {a: 1, b: 2})
+        with pytest.raises(ValueError, match="not fetchable"):
+            s.run(a, {a: 1})
+
+
 def test_empty_graph():
     with tf.Session(graph=tf.Graph()) as s:
         with pytest.raises(RuntimeError, match="graph is empty"):
