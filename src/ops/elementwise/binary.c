@@ -155,6 +155,17 @@ static void grad_zeta(hr_grad_ctx_t* g) { /* -x zeta(x + 1, q) dy, in q only */
   if (hr_grad_wanted(g, 1)) give(g, 1, mul(g, DY, mul(g, hr_emit_neg(g, x), hr_emit2(g, "Zeta", plus_one(g, x), hr_grad_input(g, 1)))));
 }
 
+/* In x the density x^(a-1) exp(-x) / gamma(a); in a an op of its own. Igammac is 1 - Igamma. */
+static void give_igamma(hr_grad_ctx_t* g, bool complement) {
+  hr_value_t a = hr_grad_input(g, 0), x = hr_grad_input(g, 1), dy = complement ? hr_emit_neg(g, DY) : DY;
+  if (hr_grad_wanted(g, 0)) give(g, 0, mul(g, dy, hr_emit2(g, "IgammaGradA", a, x)));
+  if (!hr_grad_wanted(g, 1)) return;
+  hr_value_t power = mul(g, hr_emit_sub(g, a, hr_emit_const_like(g, a, 1)), hr_emit1(g, "Log", x));
+  give(g, 1, mul(g, dy, hr_emit1(g, "Exp", hr_emit_sub(g, hr_emit_sub(g, power, x), hr_emit1(g, "Lgamma", a)))));
+}
+static void grad_igamma(hr_grad_ctx_t* g) { give_igamma(g, false); }
+static void grad_igammac(hr_grad_ctx_t* g) { give_igamma(g, true); }
+
 /* 3. definitions */
 #define BINARY(Name, ...) BINARY_AS(Name, "x: T; y: T -> z: T", __VA_ARGS__)
 #define BINARY_AS(Name, signature, allowed, mask, op_flags, op_check, gradient)                                                                   \

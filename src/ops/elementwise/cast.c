@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cast: y[i] = (DstT)x[i]. Floats to integers drop the fraction; anything to bool asks whether it is not zero; complex numbers give their real part.
- * half, bfloat16 and complex types go block by block through float or double; with Truncate a narrower float drops bits instead of rounding. */
+ * half, bfloat16, 8-bit floats and complex types go block by block through float or double; with Truncate a narrower float drops bits instead of rounding. */
 #include "ops/elementwise/cast.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
+#include "ops/elementwise/float8.h"
 
 extern const hr_op_t hr_op_Cast;
 
@@ -18,6 +19,7 @@ typedef struct {
 static hr_dtype_t c_type(hr_dtype_t t) { /* the C number type that holds every value of t */
   switch (t) {
     case HR_F16: case HR_BF16: case HR_C64: return HR_F32;
+    case HR_F8_E5M2: case HR_F8_E4M3FN: case HR_F8_E4M3FNUZ: case HR_F8_E4M3B11FNUZ: case HR_F8_E5M2FNUZ: return HR_F32;
     case HR_C128: return HR_F64;
     case HR_QI8: return HR_I8;
     case HR_QU8: return HR_U8;
@@ -34,7 +36,7 @@ static hr_status_t cast_prepare(hr_prepare_ctx_t* p, void* prepared) {
   c->to = hr_attrs_type(p->attrs, "DstT");
   c->truncate = hr_attrs_bool(p->attrs, "Truncate") && !(c->from == HR_F64 && c->to == HR_BF16); /* TensorFlow rounds that pair all the same */
   c->from_c = c_type(c->from);
-  c->to_c = c_type(c->to);
+  c->to_c = hr_dtype_in(c->to, HR_M_FLOAT8) && c->from_c == HR_F64 ? HR_F64 : c_type(c->to); /* rounded once */
   c->middle = (*HR_ISA_PICK(hr_cast_vec))[c->from_c][c->to_c];
   if (c->middle || c->from == c->to) return NULL;
   return HR_ERROR(UNIMPLEMENTED, "cast %s to %s is not supported", hr_dtype_name((int)c->from), hr_dtype_name((int)c->to));
@@ -47,6 +49,9 @@ static const void* unpack(const cast_t* c, const void* xs, int64_t at, int64_t n
   switch (c->from) {
     case HR_F16: case HR_BF16:
       hr_loop_widen(c->from == HR_BF16, (const uint16_t*)xs + at, block->f32, n);
+      return block;
+    case HR_F8_E5M2: case HR_F8_E4M3FN: case HR_F8_E4M3FNUZ: case HR_F8_E4M3B11FNUZ: case HR_F8_E5M2FNUZ:
+      hr_float8_decode(c->from, (const uint8_t*)xs + at, block->f32, n);
       return block;
     case HR_C64:
       for (int64_t i = 0; i < n; ++i) block->f32[i] = ((const hr_c64_t*)xs)[at + i].re;
@@ -67,12 +72,22 @@ static void truncate_narrow(bool bf16, float* x, int64_t n) { /* toward zero: th
   }
 }
 
+static void pack_float8(const cast_t* c, block_t* block, uint8_t* ys, int64_t n) {
+  if (c->to_c == HR_F32)
+    for (int64_t i = n - 1; i >= 0; --i) block->f64[i] = (double)block->f32[i]; /* from the end: each float is read before doubles reach it */
+  if (c->truncate) hr_float8_truncate(c->to, block->f64, n);
+  hr_float8_encode(c->to, block->f64, ys, n);
+}
+
 /* n elements of to_c from the block as elements of `to`. */
 static void pack(const cast_t* c, block_t* block, void* ys, int64_t at, int64_t n) {
   switch (c->to) {
     case HR_F16: case HR_BF16:
       if (c->truncate) truncate_narrow(c->to == HR_BF16, block->f32, n);
       hr_loop_narrow(c->to == HR_BF16, block->f32, (uint16_t*)ys + at, n);
+      break;
+    case HR_F8_E5M2: case HR_F8_E4M3FN: case HR_F8_E4M3FNUZ: case HR_F8_E4M3B11FNUZ: case HR_F8_E5M2FNUZ:
+      pack_float8(c, block, (uint8_t*)ys + at, n);
       break;
     case HR_C64:
       for (int64_t i = 0; i < n; ++i) ((hr_c64_t*)ys)[at + i] = (hr_c64_t){block->f32[i], 0};
@@ -93,7 +108,7 @@ static hr_status_t direct_chunk(void* arg, int64_t begin, int64_t end, int chunk
 static hr_status_t block_chunk(void* arg, int64_t begin, int64_t end, int chunk) {
   const span_t* s = arg;
   const cast_t* c = s->c;
-  const bool packs = c->to != c->to_c && hr_dtype_in(c->to, HR_M(F16) | HR_M(BF16) | HR_M_COMPLEX);
+  const bool packs = c->to != c->to_c && hr_dtype_in(c->to, HR_M(F16) | HR_M(BF16) | HR_M_FLOAT8 | HR_M_COMPLEX);
   block_t in, out;
   (void)chunk;
   for (int64_t i = begin; i < end; i += HR_LOOP_BLOCK) {
@@ -131,7 +146,7 @@ static hr_status_t cast(hr_kernel_ctx_t* k) {
     return NULL;
   }
   span_t s = {c, x->data, y->data};
-  const hr_dtypes_t through = HR_M(F16) | HR_M(BF16) | HR_M_COMPLEX;
+  const hr_dtypes_t through = HR_M(F16) | HR_M(BF16) | HR_M_FLOAT8 | HR_M_COMPLEX;
   return hr_parallel(k, x->count, 0.6, hr_dtype_in(c->from, through) || hr_dtype_in(c->to, through) ? block_chunk : direct_chunk, &s);
 }
 
