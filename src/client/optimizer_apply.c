@@ -74,15 +74,27 @@ typedef struct {
 
 static bool has_gradient(const HR_Gradient* g) { return g->is_slices ? g->values.oper != NULL : g->dense.oper != NULL; }
 
-static hr_node_t* finish_power(hr_build_t* b, apply_t* a, const char* power_name, const char* beta, hr_node_t* const* updates, int update_count) {
+/* power *= beta, once `updates` of a->done have read it. For handles TensorFlow's client makes a read after each assignment: so is it here,
+ * since the seeds of later random operations depend on how many operations there are. */
+static hr_node_t* finish_power(hr_build_t* b, apply_t* a, const char* power_name, const char* beta, int updates) {
   const HR_Variable* power = hr_optimizer_find(a->optimizer, power_name, NULL);
-  b->after = updates;
-  b->after_count = update_count;
+  hr_value_t by = a->update.hypers[hr_optimizer_hyper(a->optimizer->row, beta, strlen(beta))];
+  b->after = a->done;
+  b->after_count = updates;
+  hr_value_t now = hr_client_read(b, power, NULL);
   b->beside = hr_capi_node(power->handle.oper);
-  hr_value_t next = hr_build2(b, "Mul", "mul", hr_client_read(b, power, NULL),
-                              as_type(b, a->update.hypers[hr_optimizer_hyper(a->optimizer->row, beta, strlen(beta))], HR_F32));
+  if (power->is_resource) b->after_count = 0; /* the read waits */
+  hr_value_t next = hr_build2(b, "Mul", "mul", now, as_type(b, by, HR_F32));
   b->after_count = 0;
   hr_node_t* node = b->status ? NULL : hr_client_assign(b, power, next);
+  if (power->is_resource && !b->status) {
+    hr_node_t* kept = a->done[updates];
+    a->done[updates] = node;
+    b->after_count = updates + 1;
+    hr_client_read(b, power, NULL);
+    b->after_count = 0;
+    a->done[updates] = kept;
+  }
   b->beside = NULL;
   return node;
 }
@@ -91,8 +103,8 @@ static void finish_powers(hr_build_t* b, apply_t* a) { /* powers move on once al
   if (b->status || a->optimizer->row->sparse != COMPOSED) return;
   const int updates = a->done_count;
   b->scope = a->scope;
-  a->done[a->done_count++] = finish_power(b, a, "beta1_power", "beta1", a->done, updates);
-  if (!b->status) a->done[a->done_count++] = finish_power(b, a, "beta2_power", "beta2", a->done, updates);
+  a->done[a->done_count++] = finish_power(b, a, "beta1_power", "beta1", updates);
+  if (!b->status) a->done[a->done_count++] = finish_power(b, a, "beta2_power", "beta2", updates);
   b->scope = HR_STR("");
 }
 

@@ -43,13 +43,15 @@ static hr_value_t fade_and_add(hr_build_t* b, const hr_optimizer_update_t* u, co
   hr_value_t handle = hr_capi_value(slot->handle);
   hr_value_t faded = hr_build2(b, "Mul", "mul", hr_client_read(b, slot, NULL), beta);
   if (b->status) return HR_NO_VALUE;
-  hr_node_t* assigned = hr_client_assign(b, slot, faded);
-  b->after = &assigned;
-  b->after_count = b->status ? 0 : 1;
+  hr_node_t* before[] = {hr_client_assign(b, slot, faded), NULL};
+  if (b->status) return HR_NO_VALUE;
+  b->after = before;
+  b->after_count = 1;
+  if (slot->is_resource) hr_client_read(b, slot, NULL); /* as TensorFlow's client */
   hr_value_t added = hr_build(b, slot->is_resource ? "ResourceScatterAdd" : "ScatterAdd", NULL, HR_VALUES(handle, u->indices, fresh), HR_NO_ATTRS);
-  b->after = &added.node;
-  b->after_count = b->status ? 0 : 1;
-  if (slot->is_resource) added = hr_client_read(b, slot, NULL);
+  before[1] = added.node;
+  b->after_count = 2;
+  if (slot->is_resource && !b->status) added = hr_client_read(b, slot, NULL);
   b->after_count = 0;
   return added;
 }
@@ -68,8 +70,11 @@ static hr_node_t* composed_update(hr_build_t* b, hr_optimizer_update_t* u) {
   hr_value_t step = hr_build2(b, "RealDiv", "truediv", above, hr_build2(b, "AddV2", "add", below, epsilon));
   hr_value_t done = hr_build2(b, u->variable->is_resource ? "AssignSubVariableOp" : "AssignSub", NULL, hr_capi_value(u->variable->handle), step);
   hr_node_t* all[] = {done.node, m_next.node, v_next.node};
+  if (b->status) return NULL;
   b->after = all;
-  b->after_count = b->status ? 0 : 3;
+  b->after_count = 1;
+  if (u->variable->is_resource) hr_client_read(b, u->variable, NULL);
+  b->after_count = 3;
   hr_node_t* group = b->status ? NULL : hr_build_group(b, "group_deps");
   b->after_count = 0;
   return group;
