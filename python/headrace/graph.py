@@ -528,7 +528,9 @@ def get_seed(op_seed):
     """The pair (seed, seed2) of an op, None for "of the system's choice"."""
     graph = get_default_graph()
     if graph.seed is not None:
-        op_seed = graph.node_count() if op_seed is None else op_seed
+        if op_seed is None:  # how many were asked for in this graph without one: TensorFlow 2's rule (1.x took the number of operations)
+            op_seed = graph._state.get("seeds_given", 0)
+            graph._state["seeds_given"] = op_seed + 1
         seeds = graph.seed % _MOST, op_seed % _MOST
     else:
         seeds = (None, None) if op_seed is None else (_DEFAULT_GRAPH_SEED, op_seed % _MOST)

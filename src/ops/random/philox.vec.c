@@ -2,6 +2,7 @@
 /* Philox 4x32-10 with a call a lane, compiled once per instruction set. */
 #include "ops/random/philox.h"
 #include <immintrin.h>
+#include <tgmath.h>
 #include "base/simd_f32.h"
 #include "ops/random/box_muller.inc"
 #include "base/simd_f64.h"

@@ -73,7 +73,7 @@ def normalisation(tf):
 def activations(tf):
     x = tf.constant(X34)
     return [tf.nn.relu(x), tf.nn.relu6(3 * x), tf.nn.elu(x), tf.nn.selu(x), tf.nn.leaky_relu(x), tf.nn.softplus(x), tf.nn.softsign(x), tf.nn.crelu(x),
-            tf.nn.swish(x), tf.nn.sigmoid(x), tf.nn.tanh(x), tf.log_sigmoid(x), tf.nn.xw_plus_b(x, tf.ones([4, 2]), tf.constant([1.0, 2.0])),
+            tf.nn.swish(x), tf.nn.sigmoid(x), tf.nn.tanh(x), tf.math.log_sigmoid(x), tf.nn.xw_plus_b(x, tf.ones([4, 2]), tf.constant([1.0, 2.0])),
             tf.nn.relu_layer(x, tf.ones([4, 2]), tf.constant([1.0, 2.0]))]
 
 
@@ -123,12 +123,12 @@ def decays(tf):
 
 def moving_averages(tf):
     g = tf.train.get_or_create_global_step()
-    v = tf.Variable([1.0, 2.0])
+    x = tf.cast(g, tf.float32) * tf.constant([1.0, -2.0])
     average, adapting = tf.train.ExponentialMovingAverage(0.9), tf.train.ExponentialMovingAverage(0.9, num_updates=g, name="adapting")
-    moved = tf.group(v.assign_add([1.0, -1.0]), g.assign_add(1))
-    with tf.control_dependencies([moved]):
-        step = tf.group(average.apply([v]), adapting.apply([v]))
-    return [v.value(), average.average(v).value(), adapting.average(v).value()], step
+    unbiased = tf.train.ExponentialMovingAverage(0.9, zero_debias=True, name="unbiased")
+    with tf.control_dependencies([average.apply([x]), adapting.apply([x]), unbiased.apply([x])]):
+        step = tf.group(tf.assign_add(g, 1))
+    return [average.average(x).value(), adapting.average(x).value(), unbiased.average(x).value()], step
 
 
 def _trained(tf, optimizer, use_resource=False):
