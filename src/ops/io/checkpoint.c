@@ -2,12 +2,13 @@
 /* Checkpoints of version 2 as ops: SaveV2, RestoreV2, MergeV2Checkpoints, over io/bundle.h.
  *
  * A save that fails leaves the checkpoint that was there: the writer works on temporary names until all bytes are on the disk. RestoreV2
- * reads its tensors on all cores. */
+ * reads its tensors on all cores and, like TensorFlow, takes a checkpoint of version 1 where it finds one. */
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/vec.h"
 #include "io/bundle.h"
 #include "op/infer_fns.h"
+#include "ops/io/legacy.h"
 #include "ops/io/path.h"
 
 extern const hr_op_t hr_op_SaveV2, hr_op_RestoreV2, hr_op_MergeV2Checkpoints;
@@ -81,7 +82,8 @@ static hr_status_t save(hr_kernel_ctx_t* k) {
 
 typedef struct {
   hr_kernel_ctx_t* k;
-  hr_bundle_t* bundle;
+  hr_bundle_t* bundle;      /* NULL: version 1 */
+  hr_legacy_t* legacy;
   hr_tensor_t* tensors;     /* one an output; zeroed */
 } restore_t;
 
@@ -92,18 +94,26 @@ static hr_status_t restore_chunk(void* arg, int64_t begin, int64_t end, int chun
     const hr_str_t name = hr_path_text(hr_input(r->k, 1), i), spec = hr_path_text(hr_input(r->k, 2), i);
     const hr_dtype_t type = hr_output_dtype(r->k, (int)i);
     if (hr_is_cancelled(r->k)) return hr_status_cancelled();
-    HR_TRY(hr_bundle_read(r->bundle, name, spec, type, &r->tensors[i]));
+    HR_TRY(r->bundle ? hr_bundle_read(r->bundle, name, spec, type, &r->tensors[i]) : hr_legacy_read(r->legacy, name, spec, type, &r->tensors[i]));
   }
   return NULL;
 }
 
 static double restore_cost(const restore_t* r, int64_t tensors) { /* nanoseconds a tensor: what is stored under the names, read at 2 GB/s */
   int64_t bytes = 0;
-  for (int64_t i = 0; i < tensors; ++i) {
+  for (int64_t i = 0; r->bundle && i < tensors; ++i) {
     const hr_bundle_entry_t* e = hr_bundle_find(r->bundle, hr_path_text(hr_input(r->k, 1), i));
     if (e && e->size > 0) bytes += e->size / (int64_t)tensors;
   }
   return 2000.0 + 0.5 * (double)bytes;
+}
+
+/* The bundle, or a checkpoint of version 1 when there is no index file of that name. */
+static hr_status_t restore_open(restore_t* r, const char* prefix) {
+  hr_status_t status = hr_bundle_open(prefix, &r->bundle);
+  if (hr_status_code(status) != HR_NOT_FOUND || !hr_legacy_exists(prefix)) return status;
+  hr_status_release(status);
+  return hr_legacy_open(prefix, &r->legacy);
 }
 
 static hr_status_t restore(hr_kernel_ctx_t* k) {
@@ -115,11 +125,12 @@ static hr_status_t restore(hr_kernel_ctx_t* k) {
   HR_TRY(hr_path_input(k, 0, "prefix", &prefix));
   r.tensors = hr_alloc_array((size_t)tensors, sizeof *r.tensors);
   if (!r.tensors) status = hr_status_out_of_memory();
-  if (!status) status = hr_bundle_open(prefix, &r.bundle);
+  if (!status) status = restore_open(&r, prefix);
   if (!status) status = hr_parallel(k, tensors, restore_cost(&r, tensors), restore_chunk, &r);
   for (int i = 0; !status && i < tensors; ++i) hr_output_move(k, i, &r.tensors[i]);
   for (int i = 0; r.tensors && i < tensors; ++i) hr_tensor_release(&r.tensors[i]);
   hr_bundle_close(r.bundle);
+  hr_legacy_close(r.legacy);
   hr_free(r.tensors);
   hr_free(prefix);
   return status;
