@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* FLOAT and INTEGER bodies of unary.def, compiled once per instruction set. */
 #include "ops/elementwise/unary.h"
+#include "ops/elementwise/fast_math.h"
 #include "base/simd_f32.h"
 #include "ops/elementwise/unary_float.inc"
 #include "base/simd_f64.h"

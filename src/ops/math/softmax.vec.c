@@ -2,6 +2,7 @@
 /* The rows of softmax.c, compiled once per instruction set. */
 #include <math.h>
 #include "ops/math/softmax.h"
+#include "ops/elementwise/fast_math.h"
 #include "base/simd_f32.h"
 #include "ops/math/softmax.inc"
 #include "base/simd_f64.h"

@@ -2,6 +2,7 @@
 /* The rows of softmax_xent.c and sparse_softmax_xent.c, compiled once per instruction set. */
 #include <math.h>
 #include "ops/nn/softmax_xent.h"
+#include "ops/elementwise/fast_math.h"
 #include "base/simd_f32.h"
 #include "ops/nn/softmax_xent.inc"
 #include "base/simd_f64.h"

@@ -21,6 +21,7 @@ typedef struct {
   size_t size, acc_size;
   finish_t finish;
   bool keep_dims;
+  bool wide_sum; /* a sum in float: long rows are summed up in double */
 } reduce_t;
 
 static void widen_f16(const void* x, void* y, int64_t n) { hr_loop_widen(false, x, y, n); }
@@ -40,15 +41,39 @@ static hr_status_t reduce_prepare(hr_prepare_ctx_t* p, void* prepared) {
   r->acc_size = hr_dtype_size(r->acc_type);
   r->step = &(*HR_ISA_PICK(hr_reduce_vec))[row->step][r->acc_type];
   r->finish = row->finish;
+  r->wide_sum = row->step == STEP_Sum && r->acc_type == HR_F32;
   r->keep_dims = hr_attrs_bool(p->attrs, "keep_dims");
   return r->step->row ? NULL : HR_ERROR(UNIMPLEMENTED, "op '%s' has no kernel for %s on CPU", p->op_name, hr_dtype_name((int)r->type));
 }
 
 enum { BLOCK = 1024 };
 
+/* Float sums of short blocks, joined in double: what is left when large values cancel is still right. */
+static double sum_blocks(const reduce_t* r, const char* x, int64_t n) {
+  enum { SHORT = 256 };
+  float wide[SHORT];
+  double sum = 0;
+  for (int64_t i = 0; i < n; i += SHORT) {
+    const int64_t m = n - i < SHORT ? n - i : SHORT;
+    const void* from = x + (size_t)i * r->size;
+    float part = 0;
+    if (r->type != r->acc_type) {
+      r->widen(from, wide, m);
+      from = wide;
+    }
+    r->step->row(from, m, &part);
+    sum += (double)part;
+  }
+  return sum;
+}
+
 static void join_row(const reduce_t* r, const char* x, int64_t n, void* acc) {
   int64_t wide[BLOCK];
   char part[16];
+  if (r->wide_sum && n > BLOCK) {
+    *(float*)acc = (float)((double)*(float*)acc + sum_blocks(r, x, n));
+    return;
+  }
   for (int64_t i = 0; i < n; i += BLOCK) {
     const int64_t m = n - i < BLOCK ? n - i : BLOCK;
     const void* from = x + (size_t)i * r->size;
@@ -130,6 +155,12 @@ static hr_status_t reduced_chunk(void* arg, int64_t begin, int64_t end, int chun
   return NULL;
 }
 
+static hr_status_t sum_part_chunk(void* arg, int64_t begin, int64_t end, int chunk) { /* likewise, a float sum: parts are doubles */
+  const nest_t* n = arg;
+  ((double*)n->parts)[chunk] = sum_blocks(n->r, n->x + (size_t)begin * n->r->size, end - begin);
+  return NULL;
+}
+
 static hr_status_t row_part_chunk(void* arg, int64_t begin, int64_t end, int chunk) { /* one long row: chunks of it */
   const nest_t* n = arg;
   char* part = n->parts + (size_t)chunk * n->r->acc_size;
@@ -151,11 +182,21 @@ static hr_status_t join_parts(hr_kernel_ctx_t* k, nest_t* n, int64_t items, doub
   return status;
 }
 
+static hr_status_t sum_long_row(hr_kernel_ctx_t* k, nest_t* n, double cost) {
+  double parts[HR_POOL_MAX_CHUNKS] = {0}, sum = 0;
+  n->parts = (char*)parts;
+  HR_TRY(hr_pool_run(k->threads, n->last, cost, sum_part_chunk, n));
+  for (int c = 0; c < HR_POOL_MAX_CHUNKS; ++c) sum += parts[c];
+  *(float*)n->acc = (float)sum;
+  return NULL;
+}
+
 static hr_status_t run_nest(hr_kernel_ctx_t* k, nest_t* n) {
   const double element_ns = 0.25;
   const int64_t lines = n->runs.kept_count / n->line, positions = reduced_positions(n);
   if (lines > 1) return hr_parallel(k, lines, element_ns * (double)(n->runs.reduced_count * n->line) + 5, kept_chunk, n);
   if (positions > 1 && n->runs.kept_count <= 65536) return join_parts(k, n, positions, element_ns * (double)(n->line * n->last) + 5, reduced_chunk);
+  if (n->line == 1 && positions == 1 && n->r->wide_sum) return sum_long_row(k, n, element_ns);
   if (n->line == 1 && positions == 1) return join_parts(k, n, n->last, element_ns, row_part_chunk);
   return kept_chunk(n, 0, lines, 0);
 }
