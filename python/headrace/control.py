@@ -66,6 +66,13 @@ def tuple(tensors, name=None, control_inputs=None):
         return out
 
 
+def tables_initializer(name="init_all_tables"):
+    """Runs the initializers of all look-up tables of the graph."""
+    from headrace.graph import GraphKeys, get_collection
+    found = get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(*found, name=name) if found else no_op(name=name)
+
+
 # --- checks -------------------------------------------------------------------------------------------------------------------------------------
 def Assert(condition, data, summarize=None, name=None):
     """An operation that fails with INVALID_ARGUMENT, showing data, unless condition holds."""

@@ -154,3 +154,11 @@ def as_dtype(value):
             if d is not None:
                 return d
     raise TypeError("Cannot convert value %r to a TensorFlow DType." % (value,))
+
+
+def __getattr__(name):
+    """tf.dtypes has a few functions beside the types."""
+    if name in ("cast", "saturate_cast", "complex"):
+        import headrace
+        return getattr(headrace, name)
+    raise AttributeError("module 'headrace.dtypes' has no attribute %r" % name)

@@ -48,7 +48,8 @@ as_string decode_base64 encode_base64 parse_tensor serialize_tensor string_strip
 guarantee_const tensor_scatter_update left_shift:LeftShift right_shift:RightShift invert:Invert bitwise_and:BitwiseAnd bitwise_or:BitwiseOr
 bitwise_xor:BitwiseXor population_count:PopulationCount l2_loss:L2Loss lin_space:LinSpace ndtri
 matrix_logarithm:MatrixLogarithm
-softsign softplus relu elu selu
+softsign softplus relu elu selu fake_quant_with_min_max_args fake_quant_with_min_max_vars fake_quant_with_min_max_vars_per_channel
+sparse_matmul:SparseMatMul
 """.split()
 _table = None
 
