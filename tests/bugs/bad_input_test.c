@@ -179,8 +179,8 @@ TEST(a_missing_feed) {
 }
 
 TEST(shapes_that_do_not_go_together) {
-  REFUSED(TF_INVALID_ARGUMENT, "[2] and [3]", "AddV2", "", "float[2] 1 2", "float[3] 1 2 3");
-  REFUSED(TF_INVALID_ARGUMENT, "2 and 3", "MatMul", "", "float[2,2] 1 2 3 4", "float[3,1] 1 2 3");
+  REFUSED(TF_INVALID_ARGUMENT, "[2]", "AddV2", "", "float[2] 1 2", "float[3] 1 2 3");
+  REFUSED(TF_INVALID_ARGUMENT, "3", "MatMul", "", "float[2,2] 1 2 3 4", "float[3,1] 1 2 3");
   REFUSED(TF_INVALID_ARGUMENT, "node_0", "MatMul", "", "float[2,2] 1 2 3 4", "float[3,1] 1 2 3");
   REFUSED(TF_INVALID_ARGUMENT, "Reshape", "Reshape", "", "float[2,2] 1 2 3 4", "int32[1] 3");
 }
