@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ComputeAccidentalHits: where a sampled class is a true class of a row: the row (indices), the place among the samples (ids), and a weight of -FLT_MAX that
- * takes the sample out of a softmax. Rows in order, and in a row the true classes in order. */
+/* ComputeAccidentalHits: where a sampled class is a true class of a row: the row (indices), the place among the samples (ids), and a weight
+ * of -FLT_MAX that takes the sample out of a softmax. Rows in order, and in a row the true classes in order. */
 #include <float.h>
 #include <stdlib.h>
 #include "base/alloc.h"
@@ -73,8 +73,10 @@ static hr_status_t accidental_hits(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_rank(k, 0, "true_classes", 2));
   HR_TRY(hr_want_vector(k, 1, "sampled_candidates"));
   if (classes->shape.dims[1] != num_true)
-    return HR_ERROR(INVALID_ARGUMENT, "true_classes have %lld columns; num_true is %lld", (long long)classes->shape.dims[1], (long long)num_true);
-  if (classes->shape.dims[0] > INT32_MAX) return HR_ERROR(INVALID_ARGUMENT, "%lld rows of true_classes do not fit int32", (long long)classes->shape.dims[0]);
+    return HR_ERROR(INVALID_ARGUMENT, "true_classes have %lld columns; num_true is %lld", (long long)classes->shape.dims[1],
+                    (long long)num_true);
+  if (classes->shape.dims[0] > INT32_MAX)
+    return HR_ERROR(INVALID_ARGUMENT, "%lld rows of true_classes do not fit int32", (long long)classes->shape.dims[0]);
   sample_t* sorted = hr_alloc_array((size_t)samples->count + 1, sizeof *sorted);
   if (!sorted) return hr_status_out_of_memory();
   for (int64_t i = 0; i < samples->count; ++i) sorted[i] = (sample_t){((const int64_t*)samples->data)[i], i};

@@ -63,7 +63,8 @@ static hr_status_t check_classes(const hr_kernel_ctx_t* k, const candidates_t* c
   const hr_tensor_t* classes = hr_input(k, 0);
   char text[HR_SHAPE_TEXT];
   if (classes->shape.rank != 2 || classes->shape.dims[1] != c->num_true)
-    return HR_ERROR(INVALID_ARGUMENT, "true_classes have shape %s; [batch, %lld] was expected", hr_shape_format(&classes->shape, text), (long long)c->num_true);
+    return HR_ERROR(INVALID_ARGUMENT, "true_classes have shape %s; [batch, %lld] was expected", hr_shape_format(&classes->shape, text),
+                    (long long)c->num_true);
   for (int64_t i = 0; i < classes->count; ++i) {
     const int64_t value = ((const int64_t*)classes->data)[i];
     if (value < 0 || value >= c->sampler.range)
@@ -95,13 +96,16 @@ static hr_status_t candidates(hr_kernel_ctx_t* k) {
 }
 
 /* 4. definitions */
-#define CANDIDATES(Name, is_log, text)                                                                                                              \
-  const hr_op_t hr_op_##Name = {                                                                                                                    \
-      .name = #Name, .sig = "true_classes: int64 -> sampled_candidates: int64; true_expected_count: float; sampled_expected_count: float",          \
-      .attrs = "num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; " HR_SEED_ATTRS, .flags = HR_OP_STATEFUL,             \
-      .shape = infer_candidates,                                                                                                                    \
-      HR_KERNELS({HR_GENERATOR_STATE, .prepared_bytes = sizeof(candidates_t), .prepare = candidates_prepare, .compute = candidates,                 \
-                  .arg = (const void*)(intptr_t)is_log}),                                                                                           \
-      .doc = text, HR_HERE}
+#define CANDIDATES(Name, is_log, text)                                                                                              \
+  const hr_op_t hr_op_##Name = {                                                                                                    \
+      .name = #Name,                                                                                                                \
+      .sig = "true_classes: int64 -> sampled_candidates: int64; true_expected_count: float; sampled_expected_count: float",         \
+      .attrs = "num_true: int >= 1; num_sampled: int >= 1; unique: bool; range_max: int >= 1; " HR_SEED_ATTRS,                      \
+      .flags = HR_OP_STATEFUL,                                                                                                      \
+      .shape = infer_candidates,                                                                                                    \
+      HR_KERNELS({HR_GENERATOR_STATE, .prepared_bytes = sizeof(candidates_t), .prepare = candidates_prepare, .compute = candidates, \
+                  .arg = (const void*)(intptr_t)is_log}),                                                                           \
+      .doc = text,                                                                                                                  \
+      HR_HERE}
 CANDIDATES(LogUniformCandidateSampler, 1, "classes drawn log-uniformly, small numbers most often");
 CANDIDATES(UniformCandidateSampler, 0, "classes drawn uniformly");

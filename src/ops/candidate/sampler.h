@@ -14,7 +14,8 @@ struct hr_sampler {
 };
 
 /* `count` classes to `out`. *out_tries: draws that it took (`count` unless unique). INVALID_ARGUMENT when unique classes do not suffice. */
-HR_MUST_USE hr_status_t hr_sampler_draw(const hr_sampler_t* s, hr_words_t* words, bool unique, int64_t count, int64_t* out, int64_t* out_tries);
+HR_MUST_USE hr_status_t hr_sampler_draw(const hr_sampler_t* s, hr_words_t* words, bool unique, int64_t count, int64_t* out,
+                                        int64_t* out_tries);
 /* How often a class of this probability is expected among the samples. */
 float hr_sampler_expect(float probability, bool unique, int64_t count, int64_t tries);
 #endif

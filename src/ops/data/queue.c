@@ -116,8 +116,8 @@ static bool move_taker(hr_queue_t* q, hr_queue_attempt_t* a) {
     } else {
       const int64_t wanted = a->count, had = a->at;
       attempt_undo(a);
-      attempt_end(a, HR_ERROR(OUT_OF_RANGE, "queue '%s' is closed and has too few elements: %lld were asked for, %lld are left", q->name, (long long)wanted,
-                              (long long)had));
+      attempt_end(a, HR_ERROR(OUT_OF_RANGE, "queue '%s' is closed and has too few elements: %lld were asked for, %lld are left", q->name,
+                              (long long)wanted, (long long)had));
       return true;
     }
   }
@@ -194,7 +194,8 @@ static hr_status_t deferred_finish(hr_step_wait_t* take_self, bool give_up) {
   return status;
 }
 
-/* Moves what is left of attempt `a` into one that the step owns. The lock is held; `a` is in line. NULL: out of memory, nothing has changed. */
+/* Moves what is left of attempt `a` into one that the step owns. The lock is held; `a` is in line. NULL: out of memory, nothing has
+ * changed. */
 static hr_queue_attempt_t* attempt_defer(const hr_queue_attempt_t* a) {
   hr_queue_attempt_t* own = hr_alloc(sizeof *own);
   hr_element_t* elements = hr_alloc_array((size_t)(a->count - a->at), sizeof *elements);
@@ -302,7 +303,8 @@ static hr_status_t check_shapes(hr_queue_kind_t kind, const queue_attrs_t* a) {
     return HR_ERROR(INVALID_ARGUMENT, "%d shapes for %d components; a shape for each was expected", a->shape_count, a->components);
   for (int i = 0; i < a->shape_count; ++i) {
     if (a->shapes[i]->rank < 0 || (kind != HR_QUEUE_PADDING && !hr_pshape_is_known(a->shapes[i])))
-      return HR_ERROR(INVALID_ARGUMENT, "shape %s of component %d is not known well enough for this kind of queue", hr_pshape_format(a->shapes[i], text), i);
+      return HR_ERROR(INVALID_ARGUMENT, "shape %s of component %d is not known well enough for this kind of queue",
+                      hr_pshape_format(a->shapes[i], text), i);
   }
   return NULL;
 }
@@ -363,7 +365,10 @@ hr_status_t hr_queue_create(hr_queue_kind_t kind, const hr_node_attrs_t* attrs, 
 hr_status_t hr_queue_check_shared(const hr_queue_t* q, hr_queue_kind_t kind, const hr_node_attrs_t* attrs) {
   queue_attrs_t a;
   HR_TRY(read_attrs(kind, attrs, &a));
-  bool same = q->kind == kind && q->capacity == a.capacity && q->min_after == a.min_after && q->components == a.components && !q->shapes == !a.shape_count;
-  for (int i = 0; same && i < a.components; ++i) same = q->types[i] == a.types[i] && (!q->shapes || hr_pshape_equal(q->shapes[i], a.shapes[i]));
-  return same ? NULL : HR_ERROR(INVALID_ARGUMENT, "queue '%s' is shared with a node whose kind, capacity, types or shapes are others", q->name);
+  bool same = q->kind == kind && q->capacity == a.capacity && q->min_after == a.min_after && q->components == a.components &&
+              !q->shapes == !a.shape_count;
+  for (int i = 0; same && i < a.components; ++i)
+    same = q->types[i] == a.types[i] && (!q->shapes || hr_pshape_equal(q->shapes[i], a.shapes[i]));
+  return same ? NULL
+              : HR_ERROR(INVALID_ARGUMENT, "queue '%s' is shared with a node whose kind, capacity, types or shapes are others", q->name);
 }

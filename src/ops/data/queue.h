@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A queue of elements, each a tuple of tensors: first in first out, shuffling, or padding. The object behind queue handles.
  *
- * Enqueues and dequeues that cannot finish wait in two lines, first come first served; whatever changes the queue moves both lines on. A waiter
- * whose step is cancelled (deadline, closed session) leaves its line and gives back what it took: the queue stays as usable as before. */
+ * Enqueues and dequeues that cannot finish wait in two lines, first come first served; whatever changes the queue moves both lines on. A
+ * waiter whose step is cancelled (deadline, closed session) leaves its line and gives back what it took: the queue stays as usable as
+ * before. */
 #ifndef HR_OPS_DATA_QUEUE_H
 #define HR_OPS_DATA_QUEUE_H
 #include "op/kernel_ctx.h"
@@ -43,10 +44,11 @@ HR_MUST_USE hr_status_t hr_queue_check_shared(const hr_queue_t* q, hr_queue_kind
 hr_element_t hr_element_create(int components); /* zeroed; NULL: out of memory */
 void hr_element_destroy(hr_element_t e, int components); /* accepts NULL */
 
-/* Appends all elements, waiting for room; takes them (the array stays the caller's) whatever comes of it. CANCELLED: the queue is closed or the step is
- * cancelled. With `defer` it does not wait: the step will, at its end. */
+/* Appends all elements, waiting for room; takes them (the array stays the caller's) whatever comes of it. CANCELLED: the queue is closed or
+ * the step is cancelled. With `defer` it does not wait: the step will, at its end. */
 HR_MUST_USE hr_status_t hr_queue_give(hr_queue_t* q, hr_step_t* step, hr_element_t* take_elements, int64_t count, bool defer);
-/* Takes `count` elements, waiting for them; OUT_OF_RANGE when the queue is closed with fewer left, unless `up_to` and there is one: then *out_count tells. */
+/* Takes `count` elements, waiting for them; OUT_OF_RANGE when the queue is closed with fewer left, unless `up_to` and there is one: then
+ * *out_count tells. */
 HR_MUST_USE hr_status_t hr_queue_take(hr_queue_t* q, hr_step_t* step, int64_t count, bool up_to, hr_element_t* out, int64_t* out_count);
 /* No more enqueues. CANCELLED when closed before, unless `cancel_givers`, which also ends those that wait. */
 HR_MUST_USE hr_status_t hr_queue_close(hr_queue_t* q, bool cancel_givers);

@@ -6,7 +6,8 @@
 #include "ops/data/queue_input.h"
 #include "rt/variable.h"
 
-extern const hr_op_t hr_op_FIFOQueue, hr_op_FIFOQueueV2, hr_op_RandomShuffleQueue, hr_op_RandomShuffleQueueV2, hr_op_PaddingFIFOQueue, hr_op_PaddingFIFOQueueV2;
+extern const hr_op_t hr_op_FIFOQueue, hr_op_FIFOQueueV2, hr_op_RandomShuffleQueue, hr_op_RandomShuffleQueueV2, hr_op_PaddingFIFOQueue,
+    hr_op_PaddingFIFOQueueV2;
 
 /* 1. shapes */
 static hr_status_t infer_reference(hr_infer_t* s) { return hr_infer_set_vector(s, 0, 2); }
@@ -56,8 +57,8 @@ static void release_object(void* object) { hr_resource_release(object); }
 static hr_status_t make_handle(hr_prepare_ctx_t* p, maker_t* m) {
   const hr_str_t container = hr_attrs_str(p->attrs, "container");
   const hr_shape_t scalar = hr_shape_scalar();
-  hr_handle_t* h = hr_handle_create(HR_STR("/job:localhost/replica:0/task:0/device:CPU:0"), container.size ? container : HR_STR("localhost"),
-                                    hr_str(m->queue->name), hr_str(hr_queue_type.name));
+  hr_handle_t* h = hr_handle_create(HR_STR("/job:localhost/replica:0/task:0/device:CPU:0"),
+                                    container.size ? container : HR_STR("localhost"), hr_str(m->queue->name), hr_str(hr_queue_type.name));
   if (!h) return hr_status_out_of_memory();
   h->object = hr_resource_retain(&m->queue->base);
   h->release_object = release_object;
@@ -104,7 +105,9 @@ static hr_status_t queue_of_reference(const hr_kernel_ctx_t* k, hr_variable_t* v
   HR_TRY(hr_variable_read(v, &names));
   hr_status_t status = NULL;
   if (names.dtype != HR_STRING || names.count != 2) status = HR_ERROR(INVALID_ARGUMENT, "input 0 is a reference, but not to a queue");
-  if (!status) status = hr_resources_find(hr_resources_of(k), hr_tstring_get(names.data), hr_tstring_get((hr_tstring_t*)names.data + 1), &hr_queue_type, out);
+  if (!status)
+    status = hr_resources_find(hr_resources_of(k), hr_tstring_get(names.data), hr_tstring_get((hr_tstring_t*)names.data + 1),
+                               &hr_queue_type, out);
   hr_tensor_release(&names);
   return status;
 }
@@ -126,17 +129,33 @@ hr_status_t hr_queue_input(const hr_kernel_ctx_t* k, hr_queue_t** out) {
 /* 4. definitions */
 #define COMMON "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; "
 #define PLACE "container: string = ''; shared_name: string = ''"
-#define QUEUE(Name, which, more, text)                                                                                                    \
-  const hr_op_t hr_op_##Name = {                                                                                                          \
-      .name = #Name, .sig = "-> handle: Ref(string)", .attrs = COMMON more PLACE, .flags = HR_OP_STATEFUL, .shape = infer_reference,      \
-      HR_KERNELS({.state_bytes = sizeof(maker_t), .create_state = create_reference, .destroy_state = maker_drop, .compute = give_reference, \
-                  .arg = (const void*)(intptr_t)which}),                                                                                  \
-      .doc = text, HR_HERE};                                                                                                              \
-  const hr_op_t hr_op_##Name##V2 = {                                                                                                      \
-      .name = #Name "V2", .sig = "-> handle: resource", .attrs = COMMON more PLACE, .flags = HR_OP_STATEFUL, .shape = infer_handle,       \
-      HR_KERNELS({.host_outputs = 1, .state_bytes = sizeof(maker_t), .create_state = create_handle, .destroy_state = maker_drop,          \
-                  .compute = give_handle, .arg = (const void*)(intptr_t)which}),                                                          \
-      .doc = text, HR_HERE}
+#define QUEUE(Name, which, more, text)                                                 \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                         \
+                                .sig = "-> handle: Ref(string)",                       \
+                                .attrs = COMMON more PLACE,                            \
+                                .flags = HR_OP_STATEFUL,                               \
+                                .shape = infer_reference,                              \
+                                HR_KERNELS({.state_bytes = sizeof(maker_t),            \
+                                            .create_state = create_reference,          \
+                                            .destroy_state = maker_drop,               \
+                                            .compute = give_reference,                 \
+                                            .arg = (const void*)(intptr_t)which}),     \
+                                .doc = text,                                           \
+                                HR_HERE};                                              \
+  const hr_op_t hr_op_##Name##V2 = {.name = #Name "V2",                                \
+                                    .sig = "-> handle: resource",                      \
+                                    .attrs = COMMON more PLACE,                        \
+                                    .flags = HR_OP_STATEFUL,                           \
+                                    .shape = infer_handle,                             \
+                                    HR_KERNELS({.host_outputs = 1,                     \
+                                                .state_bytes = sizeof(maker_t),        \
+                                                .create_state = create_handle,         \
+                                                .destroy_state = maker_drop,           \
+                                                .compute = give_handle,                \
+                                                .arg = (const void*)(intptr_t)which}), \
+                                    .doc = text,                                       \
+                                    HR_HERE}
 QUEUE(FIFOQueue, HR_QUEUE_FIFO, "", "a queue: first in, first out");
-QUEUE(RandomShuffleQueue, HR_QUEUE_SHUFFLE, "min_after_dequeue: int = 0; " HR_SEED_ATTRS "; ", "a queue that gives its elements in random order");
+QUEUE(RandomShuffleQueue, HR_QUEUE_SHUFFLE, "min_after_dequeue: int = 0; " HR_SEED_ATTRS "; ",
+      "a queue that gives its elements in random order");
 QUEUE(PaddingFIFOQueue, HR_QUEUE_PADDING, "", "a queue that pads the elements of a batch to one shape");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is done with a queue: enqueue, dequeue, close, size. Every op has two forms, for references (V1) and handles (V2), and one kernel.
  *
- * An enqueue on a full queue and a dequeue on an empty one wait, until the other side moves, the queue closes, or the step is cancelled. An enqueue
- * whose step dequeues later lets the step go on and is waited for at its end. */
+ * An enqueue on a full queue and a dequeue on an empty one wait, until the other side moves, the queue closes, or the step is cancelled. An
+ * enqueue whose step dequeues later lets the step go on and is waited for at its end. */
 #include "base/alloc.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -68,7 +68,8 @@ static hr_status_t check_count(const hr_queue_t* q, int given) {
 
 static hr_status_t check_type(const hr_queue_t* q, int c, hr_dtype_t type) {
   if ((int)type == q->types[c]) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "component %d is %s; queue '%s' holds %s", c, hr_dtype_name((int)type), q->name, hr_dtype_name(q->types[c]));
+  return HR_ERROR(INVALID_ARGUMENT, "component %d is %s; queue '%s' holds %s", c, hr_dtype_name((int)type), q->name,
+                  hr_dtype_name(q->types[c]));
 }
 
 static hr_status_t check_part(const hr_queue_t* q, int c, const hr_tensor_t* t, bool rows) {
@@ -88,7 +89,8 @@ static hr_status_t check_parts(const hr_kernel_ctx_t* k, const hr_queue_t* q, bo
     const hr_tensor_t *t = hr_input(k, 1 + c), *first = hr_input(k, 1);
     HR_TRY(check_part(q, c, t, rows));
     if (rows && t->shape.dims[0] != first->shape.dims[0])
-      return HR_ERROR(INVALID_ARGUMENT, "component %d has %lld rows, component 0 has %lld", c, (long long)t->shape.dims[0], (long long)first->shape.dims[0]);
+      return HR_ERROR(INVALID_ARGUMENT, "component %d has %lld rows, component 0 has %lld", c, (long long)t->shape.dims[0],
+                      (long long)first->shape.dims[0]);
   }
   return NULL;
 }
@@ -215,24 +217,38 @@ static hr_status_t ask(hr_kernel_ctx_t* k) { /* arg: is it closed; else its size
 /* 3. definitions: the V1 form is stateless by its signature */
 #define YES ((const void*)1)
 #define NO NULL
-#define FORMS(Name, none, inputs, outputs, attrs_text, more_flags, infer_fn, text, ...)                                                              \
-  extern const hr_op_t hr_op_##Name, hr_op_##Name##V2;                                                                                               \
-  const hr_op_t hr_op_##Name = {.name = #Name, .sig = "handle: Ref(string)" inputs "->" outputs, .attrs = attrs_text,                                \
-                                .flags = HR_OP_SIDE_EFFECT | more_flags, .shape = infer_fn, .grad = none, HR_KERNELS(__VA_ARGS__), .doc = text, HR_HERE}; \
-  const hr_op_t hr_op_##Name##V2 = {.name = #Name "V2", .sig = "handle: resource" inputs "->" outputs, .attrs = attrs_text,                          \
-                                    .flags = HR_OP_STATEFUL | more_flags, .shape = infer_fn, HR_KERNELS(__VA_ARGS__), .doc = text, HR_HERE}
+#define FORMS(Name, none, inputs, outputs, attrs_text, more_flags, infer_fn, text, ...) \
+  extern const hr_op_t hr_op_##Name, hr_op_##Name##V2;                                  \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                          \
+                                .sig = "handle: Ref(string)" inputs "->" outputs,       \
+                                .attrs = attrs_text,                                    \
+                                .flags = HR_OP_SIDE_EFFECT | more_flags,                \
+                                .shape = infer_fn,                                      \
+                                .grad = none,                                           \
+                                HR_KERNELS(__VA_ARGS__),                                \
+                                .doc = text,                                            \
+                                HR_HERE};                                               \
+  const hr_op_t hr_op_##Name##V2 = {.name = #Name "V2",                                 \
+                                    .sig = "handle: resource" inputs "->" outputs,      \
+                                    .attrs = attrs_text,                                \
+                                    .flags = HR_OP_STATEFUL | more_flags,               \
+                                    .shape = infer_fn,                                  \
+                                    HR_KERNELS(__VA_ARGS__),                            \
+                                    .doc = text,                                        \
+                                    HR_HERE}
 #define GIVE "Tcomponents: list(type) >= 1; timeout_ms: int = -1"
 #define TAKE "component_types: list(type) >= 1; timeout_ms: int = -1"
 FORMS(QueueEnqueue, hr_grad_none, "; components: Tcomponents ", "", GIVE, HR_OP_BLOCKING, want_handle, "puts one element into a queue",
       {.host_inputs = 1, .prepare = no_timeout, .compute = enqueue, .arg = NO});
-FORMS(QueueEnqueueMany, hr_grad_none, "; components: Tcomponents ", "", GIVE, HR_OP_BLOCKING, want_handle, "puts rows as elements into a queue",
-      {.host_inputs = 1, .prepare = no_timeout, .compute = enqueue, .arg = YES});
-FORMS(QueueDequeue, hr_grad_none, "", " components: component_types", TAKE, HR_OP_BLOCKING, infer_dequeue, "takes one element out of a queue",
-      {.host_inputs = 1, .prepare = no_timeout, .compute = dequeue});
-FORMS(QueueDequeueMany, hr_grad_none, "; n: int32 ", " components: component_types", TAKE, HR_OP_BLOCKING, infer_dequeue_many, "takes n elements as rows",
-      {.host_inputs = 3, .prepare = no_timeout, .compute = dequeue_many, .arg = NO});
+FORMS(QueueEnqueueMany, hr_grad_none, "; components: Tcomponents ", "", GIVE, HR_OP_BLOCKING, want_handle,
+      "puts rows as elements into a queue", {.host_inputs = 1, .prepare = no_timeout, .compute = enqueue, .arg = YES});
+FORMS(QueueDequeue, hr_grad_none, "", " components: component_types", TAKE, HR_OP_BLOCKING, infer_dequeue,
+      "takes one element out of a queue", {.host_inputs = 1, .prepare = no_timeout, .compute = dequeue});
+FORMS(QueueDequeueMany, hr_grad_none, "; n: int32 ", " components: component_types", TAKE, HR_OP_BLOCKING, infer_dequeue_many,
+      "takes n elements as rows", {.host_inputs = 3, .prepare = no_timeout, .compute = dequeue_many, .arg = NO});
 FORMS(QueueDequeueUpTo, hr_grad_none, "; n: int32 ", " components: component_types", TAKE, HR_OP_BLOCKING, infer_dequeue_up_to,
-      "takes n elements as rows, or what a closed queue still has", {.host_inputs = 3, .prepare = no_timeout, .compute = dequeue_many, .arg = YES});
+      "takes n elements as rows, or what a closed queue still has",
+      {.host_inputs = 3, .prepare = no_timeout, .compute = dequeue_many, .arg = YES});
 FORMS(QueueClose, hr_grad_none, "", "", "cancel_pending_enqueues: bool = false", 0, want_handle, "no more enqueues",
       {.host_inputs = 1, .prepared_bytes = sizeof(bool), .prepare = close_prepare, .compute = close_queue});
 FORMS(QueueIsClosed, NULL, "", " is_closed: bool", "", 0, infer_scalar_of, "whether the queue is closed",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DecodePng: a PNG file as an image [height, width, channels]. EncodePng: an image [height, width, channels] as a PNG file. Other formats, which
- * TensorFlow's DecodePng reads too, are UNIMPLEMENTED. */
+/* DecodePng: a PNG file as an image [height, width, channels]. EncodePng: an image [height, width, channels] as a PNG file. Other formats,
+ * which TensorFlow's DecodePng reads too, are UNIMPLEMENTED. */
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
 #include "ops/image/png_codec.h"
@@ -57,7 +57,8 @@ static hr_status_t decode(hr_kernel_ctx_t* k) {
 
 static hr_status_t encode_prepare(hr_prepare_ctx_t* p, void* prepared) {
   const int64_t compression = hr_attrs_int(p->attrs, "compression");
-  if (compression < -1 || compression > 9) return HR_ERROR(INVALID_ARGUMENT, "compression is %lld; -1 to 9 was expected", (long long)compression);
+  if (compression < -1 || compression > 9)
+    return HR_ERROR(INVALID_ARGUMENT, "compression is %lld; -1 to 9 was expected", (long long)compression);
   *(int64_t*)prepared = compression;
   return NULL;
 }
@@ -69,7 +70,8 @@ static hr_status_t encode(hr_kernel_ctx_t* k) {
   hr_tensor_t* out;
   HR_TRY(hr_want_rank(k, 0, "image", 3));
   const int64_t channels = image->shape.dims[2];
-  if (channels < 1 || channels > 4) return HR_ERROR(INVALID_ARGUMENT, "an image of %lld channels; 1 to 4 were expected", (long long)channels);
+  if (channels < 1 || channels > 4)
+    return HR_ERROR(INVALID_ARGUMENT, "an image of %lld channels; 1 to 4 were expected", (long long)channels);
   const hr_png_size_t size = {image->shape.dims[0], image->shape.dims[1], (int)channels, image->dtype == HR_U16 ? 16 : 8};
   hr_strbuf_init(&file);
   hr_status_t status = hr_png_encode(&size, image->data, (int)*(int64_t*)hr_prepared(k), &file);
@@ -81,9 +83,19 @@ static hr_status_t encode(hr_kernel_ctx_t* k) {
 
 /* 3. definitions */
 const hr_op_t hr_op_DecodePng = {
-    .name = "DecodePng", .sig = "contents: string -> image: dtype", .attrs = "channels: int = 0; dtype: type{uint8,uint16} = uint8", .shape = infer_decode,
-    HR_KERNELS({.host_inputs = 1, .prepared_bytes = sizeof(int64_t), .prepare = decode_prepare, .compute = decode}), .doc = "the image of a PNG file", HR_HERE};
+    .name = "DecodePng",
+    .sig = "contents: string -> image: dtype",
+    .attrs = "channels: int = 0; dtype: type{uint8,uint16} = uint8",
+    .shape = infer_decode,
+    HR_KERNELS({.host_inputs = 1, .prepared_bytes = sizeof(int64_t), .prepare = decode_prepare, .compute = decode}),
+    .doc = "the image of a PNG file",
+    HR_HERE};
 
 const hr_op_t hr_op_EncodePng = {
-    .name = "EncodePng", .sig = "image: T -> contents: string", .attrs = "compression: int = -1; T: type{uint8,uint16} = uint8", .shape = infer_encode,
-    HR_KERNELS({.host_outputs = 1, .prepared_bytes = sizeof(int64_t), .prepare = encode_prepare, .compute = encode}), .doc = "an image as a PNG file", HR_HERE};
+    .name = "EncodePng",
+    .sig = "image: T -> contents: string",
+    .attrs = "compression: int = -1; T: type{uint8,uint16} = uint8",
+    .shape = infer_encode,
+    HR_KERNELS({.host_outputs = 1, .prepared_bytes = sizeof(int64_t), .prepare = encode_prepare, .compute = encode}),
+    .doc = "an image as a PNG file",
+    HR_HERE};

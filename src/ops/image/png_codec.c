@@ -55,9 +55,11 @@ static void want_channels(codec_t* c, int channels) {
 
 /* Row bytes as libpng will write them, and whether a file this long can hold so many pixels: deflate makes at most 1032 bytes of one. */
 static void check_size(codec_t* c, size_t file_size) {
-  const uint64_t row = png_get_rowbytes(c->png, c->info), wanted = (uint64_t)c->size.width * (unsigned)c->size.channels * (c->widen ? 1 : (unsigned)c->size.bits / 8);
+  const uint64_t row = png_get_rowbytes(c->png, c->info),
+                 wanted = (uint64_t)c->size.width * (unsigned)c->size.channels * (c->widen ? 1 : (unsigned)c->size.bits / 8);
   if (row != wanted) png_error(c->png, "its pixels have an unusual form");
-  if ((uint64_t)c->size.height * (uint64_t)c->size.width / 8 > (uint64_t)file_size * 1100 + 4096) png_error(c->png, "the file is too short for its size");
+  if ((uint64_t)c->size.height * (uint64_t)c->size.width / 8 > (uint64_t)file_size * 1100 + 4096)
+    png_error(c->png, "the file is too short for its size");
 }
 
 static bool decode_header(codec_t* c, int channels, int bits, size_t file_size) {
@@ -104,7 +106,8 @@ static void widen_rows(const codec_t* c, uint16_t* pixels) {
 
 static hr_status_t decode_error(const codec_t* c) { return HR_ERROR(INVALID_ARGUMENT, "not a whole PNG file: %s", c->why); }
 
-hr_status_t hr_png_decode(hr_str_t file, int channels, int bits, hr_status_t (*make)(void* arg, const hr_png_size_t* size, void** out), void* arg) {
+hr_status_t hr_png_decode(hr_str_t file, int channels, int bits, hr_status_t (*make)(void* arg, const hr_png_size_t* size, void** out),
+                          void* arg) {
   codec_t c = {.in = file};
   void* pixels = NULL;
   hr_status_t status = NULL;
@@ -130,8 +133,8 @@ static bool encode_all(codec_t* c, const uint8_t* pixels, int compression) {
   png_set_write_fn(c->png, c, codec_write, codec_flush);
   png_set_compression_level(c->png, compression < 0 ? Z_DEFAULT_COMPRESSION : compression);
   png_set_compression_mem_level(c->png, MAX_MEM_LEVEL);
-  png_set_IHDR(c->png, c->info, (png_uint_32)c->size.width, (png_uint_32)c->size.height, c->size.bits, types[c->size.channels], PNG_INTERLACE_NONE,
-               PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  png_set_IHDR(c->png, c->info, (png_uint_32)c->size.width, (png_uint_32)c->size.height, c->size.bits, types[c->size.channels],
+               PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   png_write_info(c->png, c->info);
   if (c->size.bits == 16) png_set_swap(c->png);
   for (int64_t i = 0; i < c->size.height; ++i) png_write_row(c->png, pixels + (size_t)i * row);

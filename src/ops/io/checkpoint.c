@@ -18,7 +18,9 @@ static hr_status_t want_names(hr_infer_t* s, int input, int64_t count) { /* a ve
   const hr_pshape_t* shape;
   HR_TRY(hr_infer_want_rank(s, input, 1, &shape));
   const int64_t n = hr_infer_dim(shape, 0);
-  return n < 0 || n == count ? NULL : HR_ERROR(INVALID_ARGUMENT, "input %d has %lld elements for %lld tensors", input, (long long)n, (long long)count);
+  return n < 0 || n == count
+             ? NULL
+             : HR_ERROR(INVALID_ARGUMENT, "input %d has %lld elements for %lld tensors", input, (long long)n, (long long)count);
 }
 
 static hr_status_t infer_save(hr_infer_t* s) {
@@ -58,7 +60,8 @@ static hr_status_t check_names(const hr_kernel_ctx_t* k, int64_t tensors) {
   HR_TRY(hr_want_vector(k, 2, "shape_and_slices"));
   const int64_t names = hr_input(k, 1)->count, specs = hr_input(k, 2)->count;
   if (names == tensors && specs == tensors) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "%lld tensor names and %lld slices for %lld tensors", (long long)names, (long long)specs, (long long)tensors);
+  return HR_ERROR(INVALID_ARGUMENT, "%lld tensor names and %lld slices for %lld tensors", (long long)names, (long long)specs,
+                  (long long)tensors);
 }
 
 static hr_status_t save(hr_kernel_ctx_t* k) {
@@ -71,7 +74,8 @@ static hr_status_t save(hr_kernel_ctx_t* k) {
   status = hr_bundle_writer_create(prefix, &w);
   for (int i = 0; !status && i < tensors; ++i) {
     const hr_str_t name = hr_path_text(hr_input(k, 1), i);
-    status = hr_status_note(hr_bundle_writer_add(w, name, hr_path_text(hr_input(k, 2), i), hr_input(k, 3 + i)), "tensor '%.*s'", HR_STR_ARG(name));
+    status = hr_status_note(hr_bundle_writer_add(w, name, hr_path_text(hr_input(k, 2), i), hr_input(k, 3 + i)), "tensor '%.*s'",
+                            HR_STR_ARG(name));
     if (!status && hr_is_cancelled(k)) status = hr_status_cancelled();
   }
   if (!status) status = hr_bundle_writer_finish(w);
@@ -94,7 +98,8 @@ static hr_status_t restore_chunk(void* arg, int64_t begin, int64_t end, int chun
     const hr_str_t name = hr_path_text(hr_input(r->k, 1), i), spec = hr_path_text(hr_input(r->k, 2), i);
     const hr_dtype_t type = hr_output_dtype(r->k, (int)i);
     if (hr_is_cancelled(r->k)) return hr_status_cancelled();
-    HR_TRY(r->bundle ? hr_bundle_read(r->bundle, name, spec, type, &r->tensors[i]) : hr_legacy_read(r->legacy, name, spec, type, &r->tensors[i]));
+    HR_TRY(r->bundle ? hr_bundle_read(r->bundle, name, spec, type, &r->tensors[i])
+                     : hr_legacy_read(r->legacy, name, spec, type, &r->tensors[i]));
   }
   return NULL;
 }
@@ -164,7 +169,8 @@ static hr_status_t merge_run(const merge_t* m, const hr_tensor_t* prefixes, cons
     bool exists = false;
     HR_TRY(has_index(prefix, &exists));
     if (exists) kept[count++] = prefix;
-    else if (!m->may_miss) return HR_ERROR(INVALID_ARGUMENT, "there is no checkpoint '%.*s' to merge (allow_missing_files is false)", HR_STR_ARG(prefix));
+    else if (!m->may_miss)
+      return HR_ERROR(INVALID_ARGUMENT, "there is no checkpoint '%.*s' to merge (allow_missing_files is false)", HR_STR_ARG(prefix));
   }
   return hr_bundle_merge(kept, count, into, m->remove_folders);
 }
@@ -182,15 +188,23 @@ static hr_status_t merge(hr_kernel_ctx_t* k) {
 }
 
 /* 3. definitions */
-const hr_op_t hr_op_SaveV2 = {
-    .name = "SaveV2", .sig = "prefix: string; tensor_names: string; shape_and_slices: string; tensors: dtypes ->", .attrs = "dtypes: list(type) >= 1",
-    .flags = HR_OP_STATEFUL, .shape = infer_save, HR_KERNELS({.host_inputs = UINT32_MAX, .compute = save}),
-    .doc = "writes tensors to a checkpoint", HR_HERE};
+const hr_op_t hr_op_SaveV2 = {.name = "SaveV2",
+                              .sig = "prefix: string; tensor_names: string; shape_and_slices: string; tensors: dtypes ->",
+                              .attrs = "dtypes: list(type) >= 1",
+                              .flags = HR_OP_STATEFUL,
+                              .shape = infer_save,
+                              HR_KERNELS({.host_inputs = UINT32_MAX, .compute = save}),
+                              .doc = "writes tensors to a checkpoint",
+                              HR_HERE};
 
-const hr_op_t hr_op_RestoreV2 = {
-    .name = "RestoreV2", .sig = "prefix: string; tensor_names: string; shape_and_slices: string -> tensors: dtypes", .attrs = "dtypes: list(type) >= 1",
-    .flags = HR_OP_STATEFUL, .shape = infer_restore, HR_KERNELS({.host_inputs = 7, .host_outputs = UINT32_MAX, .compute = restore}),
-    .doc = "reads tensors from a checkpoint", HR_HERE};
+const hr_op_t hr_op_RestoreV2 = {.name = "RestoreV2",
+                                 .sig = "prefix: string; tensor_names: string; shape_and_slices: string -> tensors: dtypes",
+                                 .attrs = "dtypes: list(type) >= 1",
+                                 .flags = HR_OP_STATEFUL,
+                                 .shape = infer_restore,
+                                 HR_KERNELS({.host_inputs = 7, .host_outputs = UINT32_MAX, .compute = restore}),
+                                 .doc = "reads tensors from a checkpoint",
+                                 HR_HERE};
 
 const hr_op_t hr_op_MergeV2Checkpoints = {
     .name = "MergeV2Checkpoints", .sig = "checkpoint_prefixes: string; destination_prefix: string ->",

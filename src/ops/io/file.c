@@ -90,7 +90,8 @@ static hr_status_t matching_files(hr_kernel_ctx_t* k) {
   const hr_tensor_t* patterns = hr_input(k, 0);
   names_t names = {0};
   hr_status_t status = NULL;
-  if (patterns->shape.rank > 1) return HR_ERROR(INVALID_ARGUMENT, "patterns are a tensor of rank %d; a scalar or a vector was expected", patterns->shape.rank);
+  if (patterns->shape.rank > 1)
+    return HR_ERROR(INVALID_ARGUMENT, "patterns are a tensor of rank %d; a scalar or a vector was expected", patterns->shape.rank);
   for (int64_t i = 0; !status && i < patterns->count; ++i) {
     char* pattern = NULL;
     status = hr_path_copy(hr_path_text(patterns, i), "pattern", &pattern);
@@ -112,6 +113,11 @@ const hr_op_t hr_op_WriteFile = {
     .name = "WriteFile", .sig = "filename: string; contents: string ->", .attrs = "", .flags = HR_OP_STATEFUL, .shape = infer_write_file,
     HR_KERNELS({.host_inputs = 3, .compute = write_file}), .doc = "makes a file of these bytes", HR_HERE};
 
-const hr_op_t hr_op_MatchingFiles = {
-    .name = "MatchingFiles", .sig = "pattern: string -> filenames: string", .attrs = "", .flags = HR_OP_SIDE_EFFECT, .shape = infer_matching,
-    HR_KERNELS({.host_inputs = 1, .host_outputs = 1, .compute = matching_files}), .doc = "the names of files that fit patterns", HR_HERE};
+const hr_op_t hr_op_MatchingFiles = {.name = "MatchingFiles",
+                                     .sig = "pattern: string -> filenames: string",
+                                     .attrs = "",
+                                     .flags = HR_OP_SIDE_EFFECT,
+                                     .shape = infer_matching,
+                                     HR_KERNELS({.host_inputs = 1, .host_outputs = 1, .compute = matching_files}),
+                                     .doc = "the names of files that fit patterns",
+                                     HR_HERE};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the files of a sharded checkpoint: ShardedFilename gives "base-SSSSS-of-NNNNN", ShardedFilespec "base-?????-of-NNNNN" for all of them. */
+/* Names of the files of a sharded checkpoint: ShardedFilename gives "base-SSSSS-of-NNNNN", ShardedFilespec "base-?????-of-NNNNN" for all of
+ * them. */
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
 
@@ -32,9 +33,13 @@ static hr_status_t sharded(hr_kernel_ctx_t* k) {
   return set_text(k, &text);
 }
 
-const hr_op_t hr_op_ShardedFilename = {
-    .name = "ShardedFilename", .sig = "basename: string; shard: int32; num_shards: int32 -> filename: string", .attrs = "", .shape = infer_name,
-    HR_KERNELS({.host_inputs = 7, .host_outputs = 1, .compute = sharded}), .doc = "basename-SSSSS-of-NNNNN", HR_HERE};
+const hr_op_t hr_op_ShardedFilename = {.name = "ShardedFilename",
+                                       .sig = "basename: string; shard: int32; num_shards: int32 -> filename: string",
+                                       .attrs = "",
+                                       .shape = infer_name,
+                                       HR_KERNELS({.host_inputs = 7, .host_outputs = 1, .compute = sharded}),
+                                       .doc = "basename-SSSSS-of-NNNNN",
+                                       HR_HERE};
 
 const hr_op_t hr_op_ShardedFilespec = {
     .name = "ShardedFilespec", .sig = "basename: string; num_shards: int32 -> filename: string", .attrs = "", .shape = infer_name,

@@ -50,7 +50,8 @@ static hr_status_t save(hr_kernel_ctx_t* k) {
   HR_TRY(hr_path_input(k, 0, "filename", &path));
   hr_legacy_entry_t* entries = hr_alloc_array((size_t)tensors + 1, sizeof *entries);
   for (int i = 0; entries && i < tensors; ++i)
-    entries[i] = (hr_legacy_entry_t){hr_path_text(hr_input(k, 1), i), slices ? hr_path_text(hr_input(k, 2), i) : (hr_str_t){"", 0}, hr_input(k, first + i)};
+    entries[i] = (hr_legacy_entry_t){hr_path_text(hr_input(k, 1), i), slices ? hr_path_text(hr_input(k, 2), i) : (hr_str_t){"", 0},
+                                     hr_input(k, first + i)};
   hr_status_t status = entries ? hr_legacy_write(path, entries, tensors) : hr_status_out_of_memory();
   hr_free(entries);
   hr_free(path);
@@ -67,7 +68,8 @@ static hr_status_t restore(hr_kernel_ctx_t* k) {
   HR_TRY(hr_path_input(k, 0, "file_pattern", &pattern));
   hr_status_t status = hr_legacy_open(pattern, &l);
   if (!status)
-    status = hr_legacy_read(l, hr_path_text(hr_input(k, 1), 0), slices ? hr_path_text(hr_input(k, 2), 0) : (hr_str_t){"", 0}, hr_output_dtype(k, 0), &value);
+    status = hr_legacy_read(l, hr_path_text(hr_input(k, 1), 0), slices ? hr_path_text(hr_input(k, 2), 0) : (hr_str_t){"", 0},
+                            hr_output_dtype(k, 0), &value);
   if (!status) hr_output_move(k, 0, &value);
   hr_legacy_close(l);
   hr_free(pattern);
@@ -76,14 +78,23 @@ static hr_status_t restore(hr_kernel_ctx_t* k) {
 
 /* 3. definitions */
 #define WITH_SLICES ((const void*)1)
-const hr_op_t hr_op_Save = {
-    .name = "Save", .sig = "filename: string; tensor_names: string; data: T ->", .attrs = "T: list(type) >= 1", .flags = HR_OP_STATEFUL,
-    .shape = infer_save, HR_KERNELS({.host_inputs = UINT32_MAX, .compute = save}), .doc = "writes tensors to a checkpoint of version 1", HR_HERE};
+const hr_op_t hr_op_Save = {.name = "Save",
+                            .sig = "filename: string; tensor_names: string; data: T ->",
+                            .attrs = "T: list(type) >= 1",
+                            .flags = HR_OP_STATEFUL,
+                            .shape = infer_save,
+                            HR_KERNELS({.host_inputs = UINT32_MAX, .compute = save}),
+                            .doc = "writes tensors to a checkpoint of version 1",
+                            HR_HERE};
 
-const hr_op_t hr_op_SaveSlices = {
-    .name = "SaveSlices", .sig = "filename: string; tensor_names: string; shapes_and_slices: string; data: T ->", .attrs = "T: list(type) >= 1",
-    .flags = HR_OP_STATEFUL, .shape = infer_save_slices, HR_KERNELS({.host_inputs = UINT32_MAX, .compute = save, .arg = WITH_SLICES}),
-    .doc = "writes tensors and slices of tensors to a checkpoint of version 1", HR_HERE};
+const hr_op_t hr_op_SaveSlices = {.name = "SaveSlices",
+                                  .sig = "filename: string; tensor_names: string; shapes_and_slices: string; data: T ->",
+                                  .attrs = "T: list(type) >= 1",
+                                  .flags = HR_OP_STATEFUL,
+                                  .shape = infer_save_slices,
+                                  HR_KERNELS({.host_inputs = UINT32_MAX, .compute = save, .arg = WITH_SLICES}),
+                                  .doc = "writes tensors and slices of tensors to a checkpoint of version 1",
+                                  HR_HERE};
 
 const hr_op_t hr_op_Restore = {
     .name = "Restore", .sig = "file_pattern: string; tensor_name: string -> tensor: dt", .attrs = "dt: type; preferred_shard: int = -1",

@@ -73,7 +73,8 @@ static hr_status_t read_tensor_meta(hr_legacy_t* l, const hr_table_t* table, hr_
     else if (f.key == HR_KEY_SPAN(2)) HR_TRY(hr_shape_proto_decode(f.span, &shape));
     else if (f.key == HR_KEY_VARINT(3)) dtype = f.value;
   }
-  if (dtype == 0 || dtype >= HR_DTYPE_COUNT) return HR_ERROR(DATA_LOSS, "tensor '%.*s' has dtype %llu", HR_STR_ARG(name), (unsigned long long)dtype);
+  if (dtype == 0 || dtype >= HR_DTYPE_COUNT)
+    return HR_ERROR(DATA_LOSS, "tensor '%.*s' has dtype %llu", HR_STR_ARG(name), (unsigned long long)dtype);
   HR_TRY(find_or_add(l, name, (hr_dtype_t)dtype, &shape, &t));
   for (hr_cursor_t c = span; !hr_cursor_is_done(&c);) {
     part_t p = {.table = table};
@@ -128,7 +129,8 @@ static hr_status_t open_file(hr_legacy_t* l, const char* path) {
   }
   hr_table_iter_init(&it, table);
   status = hr_table_iter_first(&it);
-  if (!status && (!hr_table_iter_is_valid(&it) || hr_table_iter_key(&it).size != 0)) status = HR_ERROR(DATA_LOSS, "the table has no list of tensors");
+  if (!status && (!hr_table_iter_is_valid(&it) || hr_table_iter_key(&it).size != 0))
+    status = HR_ERROR(DATA_LOSS, "the table has no list of tensors");
   if (!status) status = read_meta(l, table, hr_table_iter_value(&it));
   hr_table_iter_deinit(&it);
   return hr_status_note(as_data_loss(status), "'%s'", path);
@@ -162,7 +164,8 @@ static hr_status_t decode_numbers(hr_cursor_t proto, hr_dtype_t dtype, const hr_
   hr_shape_proto_encode(shape, &w);
   hr_writer_end(&w, m, 64);
   hr_strbuf_add(&w, proto.at, size);
-  hr_status_t status = w.failed ? hr_status_out_of_memory() : hr_tensor_proto_decode(hr_cursor_make(w.data, w.size), HR_TENSOR_PROTO_SPLAT_LIMIT, out);
+  hr_status_t status =
+      w.failed ? hr_status_out_of_memory() : hr_tensor_proto_decode(hr_cursor_make(w.data, w.size), HR_TENSOR_PROTO_SPLAT_LIMIT, out);
   hr_strbuf_deinit(&w);
   if (status || (out->dtype == dtype && hr_shape_equal(&out->shape, shape))) return status;
   hr_tensor_release(out);
@@ -210,7 +213,9 @@ static hr_status_t gather_parts(const tensor_t* t, hr_str_t name, const hr_slice
     if (status) return status;
     have += copied;
   }
-  return have >= out->count ? NULL : HR_ERROR(NOT_FOUND, "the checkpoint has %lld of %lld elements of the slice of tensor '%.*s'", (long long)have, (long long)out->count, HR_STR_ARG(name));
+  return have >= out->count ? NULL
+                            : HR_ERROR(NOT_FOUND, "the checkpoint has %lld of %lld elements of the slice of tensor '%.*s'", (long long)have,
+                                       (long long)out->count, HR_STR_ARG(name));
 }
 
 static hr_status_t wanted_slice(const tensor_t* t, hr_str_t name, hr_str_t spec, hr_slice_t* out) {
@@ -222,7 +227,8 @@ static hr_status_t wanted_slice(const tensor_t* t, hr_str_t name, hr_str_t spec,
   }
   HR_TRY(hr_slice_parse_spec(spec, &full, out));
   if (hr_shape_equal(&full, &t->shape)) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "a slice of shape %s was asked for; tensor '%.*s' has %s", hr_shape_format(&full, text), HR_STR_ARG(name), hr_shape_format(&t->shape, other));
+  return HR_ERROR(INVALID_ARGUMENT, "a slice of shape %s was asked for; tensor '%.*s' has %s", hr_shape_format(&full, text),
+                  HR_STR_ARG(name), hr_shape_format(&t->shape, other));
 }
 
 hr_status_t hr_legacy_read(const hr_legacy_t* l, hr_str_t name, hr_str_t spec, hr_dtype_t dtype, hr_tensor_t* out) {
@@ -232,7 +238,8 @@ hr_status_t hr_legacy_read(const hr_legacy_t* l, hr_str_t name, hr_str_t spec, h
   if (!hr_map_find(&l->by_name, name, &found)) return HR_ERROR(NOT_FOUND, "tensor '%.*s' is not in the checkpoint", HR_STR_ARG(name));
   const tensor_t* t = (const tensor_t*)found;
   if (t->dtype != dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "tensor '%.*s' is stored as %s, not %s", HR_STR_ARG(name), hr_dtype_name((int)t->dtype), hr_dtype_name((int)dtype));
+    return HR_ERROR(INVALID_ARGUMENT, "tensor '%.*s' is stored as %s, not %s", HR_STR_ARG(name), hr_dtype_name((int)t->dtype),
+                    hr_dtype_name((int)dtype));
   HR_TRY(wanted_slice(t, name, spec, &wanted));
   HR_TRY(hr_slice_shape(&wanted, &t->shape, &shape));
   HR_TRY(hr_tensor_create_zero(dtype, &shape, out));

@@ -11,11 +11,11 @@ typedef struct { hr_slice_t slice; hr_shape_t full; hr_writer_t key, value; } re
 
 /* --- numbers: field of TensorProto by dtype, and how an element is written there ------------------------------------------------------ */
 typedef enum { AS_F32, AS_F64, AS_I64 } number_form_t;
-static const struct { uint8_t field, form, parts; } forms[HR_DTYPE_COUNT] = {
-    [HR_F32] = {5, AS_F32, 1},  [HR_F64] = {6, AS_F64, 1},  [HR_C64] = {9, AS_F32, 2},  [HR_C128] = {12, AS_F64, 2}, [HR_I64] = {10, AS_I64, 1},
-    [HR_I32] = {7, AS_I64, 1},  [HR_I16] = {7, AS_I64, 1},  [HR_I8] = {7, AS_I64, 1},   [HR_U8] = {7, AS_I64, 1},    [HR_U16] = {7, AS_I64, 1},
-    [HR_QI8] = {7, AS_I64, 1},  [HR_QU8] = {7, AS_I64, 1},  [HR_QI32] = {7, AS_I64, 1}, [HR_BOOL] = {11, AS_I64, 1}, [HR_F16] = {13, AS_I64, 1},
-    [HR_STRING] = {8, 0, 0}};
+static const struct { uint8_t field, form, parts;
+} forms[HR_DTYPE_COUNT] = {[HR_F32] = {5, AS_F32, 1},  [HR_F64] = {6, AS_F64, 1},   [HR_C64] = {9, AS_F32, 2},  [HR_C128] = {12, AS_F64, 2},
+                           [HR_I64] = {10, AS_I64, 1}, [HR_I32] = {7, AS_I64, 1},   [HR_I16] = {7, AS_I64, 1},  [HR_I8] = {7, AS_I64, 1},
+                           [HR_U8] = {7, AS_I64, 1},   [HR_U16] = {7, AS_I64, 1},   [HR_QI8] = {7, AS_I64, 1},  [HR_QU8] = {7, AS_I64, 1},
+                           [HR_QI32] = {7, AS_I64, 1}, [HR_BOOL] = {11, AS_I64, 1}, [HR_F16] = {13, AS_I64, 1}, [HR_STRING] = {8, 0, 0}};
 
 static int64_t integer_at(const hr_tensor_t* t, int64_t i) {
   switch (t->dtype) {
@@ -57,7 +57,8 @@ static hr_status_t encode_record(const hr_legacy_entry_t* e, record_t* r) {
   if (e->spec.size) HR_TRY(hr_slice_parse_spec(e->spec, &r->full, &r->slice));
   HR_TRY(hr_slice_shape(&r->slice, &r->full, &part));
   if (!hr_shape_equal(&part, &t->shape))
-    return HR_ERROR(INVALID_ARGUMENT, "slice '%.*s' has shape %s, the tensor %s", HR_STR_ARG(e->spec), hr_shape_format(&part, text), hr_shape_format(&t->shape, other));
+    return HR_ERROR(INVALID_ARGUMENT, "slice '%.*s' has shape %s, the tensor %s", HR_STR_ARG(e->spec), hr_shape_format(&part, text),
+                    hr_shape_format(&t->shape, other));
   hr_slice_encode_key(e->name, &r->slice, &r->key);
   hr_writer_mark_t data = hr_writer_begin(&r->value, 2, 1 << 14);
   hr_writer_str(&r->value, 1, e->name);
@@ -107,7 +108,8 @@ static hr_status_t write_table(const char* path, const hr_writer_t* meta, record
   hr_status_t status = hr_table_writer_add(&table, (hr_str_t){"", 0}, hr_strbuf_view(meta));
   qsort(records, (size_t)count, sizeof *records, compare_records);
   for (int64_t i = 0; !status && i < count; ++i) {
-    if (i > 0 && compare_records(&records[i - 1], &records[i]) == 0) status = HR_ERROR(INVALID_ARGUMENT, "a tensor or slice is saved twice");
+    if (i > 0 && compare_records(&records[i - 1], &records[i]) == 0)
+      status = HR_ERROR(INVALID_ARGUMENT, "a tensor or slice is saved twice");
     else status = hr_table_writer_add(&table, hr_strbuf_view(&records[i].key), hr_strbuf_view(&records[i].value));
   }
   if (!status) status = hr_table_writer_finish(&table);
@@ -122,7 +124,8 @@ hr_status_t hr_legacy_write(const char* path, const hr_legacy_entry_t* entries, 
   record_t* records = hr_alloc_array((size_t)count + 1, sizeof *records);
   if (!records) return hr_status_out_of_memory();
   hr_strbuf_init(&meta);
-  for (int64_t i = 0; !status && i < count; ++i) status = hr_status_note(encode_record(&entries[i], &records[i]), "tensor '%.*s'", HR_STR_ARG(entries[i].name));
+  for (int64_t i = 0; !status && i < count; ++i)
+    status = hr_status_note(encode_record(&entries[i], &records[i]), "tensor '%.*s'", HR_STR_ARG(entries[i].name));
   if (!status) status = encode_meta(entries, records, count, &meta);
   if (!status) status = write_table(path, &meta, records, count);
   for (int64_t i = 0; i < count; ++i) {

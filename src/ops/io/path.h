@@ -8,5 +8,7 @@
 HR_MUST_USE hr_status_t hr_path_copy(hr_str_t text, const char* what, char** out);
 /* Of a scalar input; INVALID_ARGUMENT names `what` for any other shape. */
 HR_MUST_USE hr_status_t hr_path_input(const hr_kernel_ctx_t* k, int input, const char* what, char** out);
-static inline hr_str_t hr_path_text(const hr_tensor_t* strings, int64_t i) { return hr_tstring_get((const hr_tstring_t*)strings->data + i); }
+static inline hr_str_t hr_path_text(const hr_tensor_t* strings, int64_t i) {
+  return hr_tstring_get((const hr_tstring_t*)strings->data + i);
+}
 #endif

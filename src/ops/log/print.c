@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text for people: Assert (fails with its data's text unless the condition holds), Print (writes a line to standard error and passes its input on),
- * PrintV2 (writes a string to a stream, the log or the end of a file). */
+/* Text for people: Assert (fails with its data's text unless the condition holds), Print (writes a line to standard error and passes its
+ * input on), PrintV2 (writes a string to a stream, the log or the end of a file). */
 #include <stdatomic.h>
 #include <stdio.h>
 #include "base/alloc.h"
@@ -37,7 +37,8 @@ static hr_status_t assert_true(hr_kernel_ctx_t* k) {
     hr_log_text(hr_input(k, i), *(int64_t*)hr_prepared(k), &text);
     hr_strbuf_add(&text, "]", 1);
   }
-  hr_status_t status = text.failed ? hr_status_out_of_memory() : HR_ERROR(INVALID_ARGUMENT, "assertion failed:%.*s", HR_STR_ARG(hr_strbuf_view(&text)));
+  hr_status_t status =
+      text.failed ? hr_status_out_of_memory() : HR_ERROR(INVALID_ARGUMENT, "assertion failed:%.*s", HR_STR_ARG(hr_strbuf_view(&text)));
   hr_strbuf_deinit(&text);
   return status;
 }
@@ -87,7 +88,8 @@ static hr_status_t print_v2_prepare(hr_prepare_ctx_t* p, void* prepared) {
   for (m->to = TO_STDERR; m->to < TO_FILE; ++m->to)
     if (hr_str_is(stream, names[m->to])) return NULL;
   if (hr_str_has_prefix(stream, file)) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "output_stream '%.*s'; stderr, stdout, log(info), log(warning), log(error) or file://path was expected", HR_STR_ARG(stream));
+  return HR_ERROR(INVALID_ARGUMENT, "output_stream '%.*s'; stderr, stdout, log(info), log(warning), log(error) or file://path was expected",
+                  HR_STR_ARG(stream));
 }
 
 static hr_status_t append_to_file(const print_v2_t* m, hr_str_t text) {
@@ -131,14 +133,26 @@ const hr_op_t hr_op_Assert = {
     HR_KERNELS({.host_inputs = UINT32_MAX, .prepared_bytes = sizeof(int64_t), .prepare = assert_prepare, .compute = assert_true}),
     .doc = "fails unless the condition is true", HR_HERE};
 
-const hr_op_t hr_op_Print = {
-    .name = "Print", .sig = "input: T; data: U -> output: T",
-    .attrs = "T: type; U: list(type) >= 0; message: string = ''; first_n: int = -1; summarize: int = 3", .flags = HR_OP_STATEFUL, .shape = infer_print,
-    .grad = grad_print, HR_KERNELS({.host_inputs = ~UINT32_C(1), .prepared_bytes = sizeof(print_t), .prepare = print_prepare,
-                                    .state_bytes = sizeof(atomic_llong), .compute = print}),
-    .doc = "the input; writes the data to standard error", HR_HERE};
+const hr_op_t hr_op_Print = {.name = "Print",
+                             .sig = "input: T; data: U -> output: T",
+                             .attrs = "T: type; U: list(type) >= 0; message: string = ''; first_n: int = -1; summarize: int = 3",
+                             .flags = HR_OP_STATEFUL,
+                             .shape = infer_print,
+                             .grad = grad_print,
+                             HR_KERNELS({.host_inputs = ~UINT32_C(1),
+                                         .prepared_bytes = sizeof(print_t),
+                                         .prepare = print_prepare,
+                                         .state_bytes = sizeof(atomic_llong),
+                                         .compute = print}),
+                             .doc = "the input; writes the data to standard error",
+                             HR_HERE};
 
 const hr_op_t hr_op_PrintV2 = {
-    .name = "PrintV2", .sig = "input: string ->", .attrs = "output_stream: string = 'stderr'; end: string = '\\n'", .flags = HR_OP_STATEFUL,
-    .shape = infer_print_v2, HR_KERNELS({.host_inputs = 1, .prepared_bytes = sizeof(print_v2_t), .prepare = print_v2_prepare, .compute = print_v2}),
-    .doc = "writes a string to a stream", HR_HERE};
+    .name = "PrintV2",
+    .sig = "input: string ->",
+    .attrs = "output_stream: string = 'stderr'; end: string = '\\n'",
+    .flags = HR_OP_STATEFUL,
+    .shape = infer_print_v2,
+    HR_KERNELS({.host_inputs = 1, .prepared_bytes = sizeof(print_v2_t), .prepare = print_v2_prepare, .compute = print_v2}),
+    .doc = "writes a string to a stream",
+    HR_HERE};

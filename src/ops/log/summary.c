@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Summaries: serialized Summary messages for event files. ScalarSummary: a value for each tag; MergeSummary: the values of several summaries, whose tags
- * must differ; HistogramSummary: minimum, maximum, sums, and counts in buckets that grow by 10 % from 1e-12 to 1e20 on both sides of 0. */
+/* Summaries: serialized Summary messages for event files. ScalarSummary: a value for each tag; MergeSummary: the values of several
+ * summaries, whose tags must differ; HistogramSummary: minimum, maximum, sums, and counts in buckets that grow by 10 % from 1e-12 to 1e20
+ * on both sides of 0. */
 #include <float.h>
 #include <math.h>
 #include "base/map.h"
@@ -120,7 +121,9 @@ static hr_status_t histogram_add_all(const hr_tensor_t* t, hr_str_t tag, histogr
   h->max = -DBL_MAX;
   for (int64_t i = 0; i < t->count; ++i) {
     const double v = hr_log_number(t, i);
-    if (!isfinite(v)) return HR_ERROR(INVALID_ARGUMENT, "element %lld of the values of histogram '%.*s' is %s", (long long)i, HR_STR_ARG(tag), isnan(v) ? "NaN" : "infinite");
+    if (!isfinite(v))
+      return HR_ERROR(INVALID_ARGUMENT, "element %lld of the values of histogram '%.*s' is %s", (long long)i, HR_STR_ARG(tag),
+                      isnan(v) ? "NaN" : "infinite");
     h->buckets[bucket_of(v)] += 1;
     if (v < h->min) h->min = v;
     if (v > h->max) h->max = v;
@@ -173,15 +176,33 @@ static hr_status_t histogram_summary(hr_kernel_ctx_t* k) {
 /* 4. definitions */
 #define REAL "{float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64}"
 const hr_op_t hr_op_ScalarSummary = {
-    .name = "ScalarSummary", .sig = "tags: string; values: T -> summary: string", .attrs = "T: type" REAL, .flags = HR_OP_SIDE_EFFECT,
-    .shape = hr_infer_scalars, .grad = hr_grad_none, HR_KERNELS({.where = {{"T", HR_M_REAL}}, .host_inputs = 3, .host_outputs = 1, .compute = scalar_summary}),
-    .doc = "a summary of scalars", HR_HERE};
+    .name = "ScalarSummary",
+    .sig = "tags: string; values: T -> summary: string",
+    .attrs = "T: type" REAL,
+    .flags = HR_OP_SIDE_EFFECT,
+    .shape = hr_infer_scalars,
+    .grad = hr_grad_none,
+    HR_KERNELS({.where = {{"T", HR_M_REAL}}, .host_inputs = 3, .host_outputs = 1, .compute = scalar_summary}),
+    .doc = "a summary of scalars",
+    HR_HERE};
 
-const hr_op_t hr_op_MergeSummary = {
-    .name = "MergeSummary", .sig = "inputs: N*string -> summary: string", .attrs = "N: int >= 1", .flags = HR_OP_SIDE_EFFECT, .shape = hr_infer_scalars,
-    .grad = hr_grad_none, HR_KERNELS({.host_inputs = UINT32_MAX, .host_outputs = 1, .compute = merge_summary}), .doc = "one summary of several", HR_HERE};
+const hr_op_t hr_op_MergeSummary = {.name = "MergeSummary",
+                                    .sig = "inputs: N*string -> summary: string",
+                                    .attrs = "N: int >= 1",
+                                    .flags = HR_OP_SIDE_EFFECT,
+                                    .shape = hr_infer_scalars,
+                                    .grad = hr_grad_none,
+                                    HR_KERNELS({.host_inputs = UINT32_MAX, .host_outputs = 1, .compute = merge_summary}),
+                                    .doc = "one summary of several",
+                                    HR_HERE};
 
 const hr_op_t hr_op_HistogramSummary = {
-    .name = "HistogramSummary", .sig = "tag: string; values: T -> summary: string", .attrs = "T: type" REAL " = float", .flags = HR_OP_SIDE_EFFECT,
-    .shape = infer_histogram, .grad = hr_grad_none,
-    HR_KERNELS({.where = {{"T", HR_M_REAL}}, .host_inputs = 3, .host_outputs = 1, .compute = histogram_summary}), .doc = "a summary of a distribution", HR_HERE};
+    .name = "HistogramSummary",
+    .sig = "tag: string; values: T -> summary: string",
+    .attrs = "T: type" REAL " = float",
+    .flags = HR_OP_SIDE_EFFECT,
+    .shape = infer_histogram,
+    .grad = hr_grad_none,
+    HR_KERNELS({.where = {{"T", HR_M_REAL}}, .host_inputs = 3, .host_outputs = 1, .compute = histogram_summary}),
+    .doc = "a summary of a distribution",
+    HR_HERE};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers by the block of calls. Uniform and normal: call i gives elements 4i... (2i... for double). Truncated normal: elements come in
- * groups of as many; group i may use the calls from 256 i on (128 i for double) and takes values within 2 until it is full; here all
+/* Random numbers by the block of calls. Uniform and normal: call i gives elements 4i... (2i... for double). Truncated normal: elements come
+ * in groups of as many; group i may use the calls from 256 i on (128 i for double) and takes values within 2 until it is full; here all
  * groups of a block draw their first call, then those that miss values their second, and so on. */
 #include "ops/random/fill.h"
 #include <math.h>
@@ -128,6 +128,7 @@ static hr_status_t fill_chunk(void* arg, int64_t begin, int64_t end, int chunk) 
 
 hr_status_t hr_fill_run(hr_kernel_ctx_t* k, hr_fill_t what, const hr_rng_t* from, hr_tensor_t* out) {
   static const double cost[] = {[HR_FILL_UNIFORM] = 4, [HR_FILL_NORMAL] = 20, [HR_FILL_TRUNCATED] = 30}; /* nanoseconds a call */
-  fill_t f = {HR_ISA_PICK(hr_philox_vec), what, out->dtype, out->dtype == HR_F64 ? 2 : 4, hr_dtype_size(out->dtype), from, out->data, out->count};
+  fill_t f = {HR_ISA_PICK(hr_philox_vec), what, out->dtype, out->dtype == HR_F64 ? 2 : 4,
+              hr_dtype_size(out->dtype),  from, out->data,  out->count};
   return hr_parallel(k, (out->count + f.width - 1) / f.width, cost[what], fill_chunk, &f);
 }

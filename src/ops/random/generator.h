@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The random stream of one stateful node: it lives in the session and goes on from run to run. A run takes a piece of it under a lock and works on
- * its own copy, so concurrent runs get different numbers. */
+/* The random stream of one stateful node: it lives in the session and goes on from run to run. A run takes a piece of it under a lock and
+ * works on its own copy, so concurrent runs get different numbers. */
 #ifndef HR_OPS_RANDOM_GENERATOR_H
 #define HR_OPS_RANDOM_GENERATOR_H
 #include "base/rng.h"
@@ -20,7 +20,8 @@ hr_rng_t hr_generator_take(hr_generator_t* g, uint64_t calls); /* the stream fro
 /* Kernels whose state is a generator alone: fields of hr_kernel_t. */
 hr_status_t hr_generator_create_state(hr_prepare_ctx_t* p, void* state);
 void hr_generator_destroy_state(void* state);
-#define HR_GENERATOR_STATE .state_bytes = sizeof(hr_generator_t), .create_state = hr_generator_create_state, .destroy_state = hr_generator_destroy_state
+#define HR_GENERATOR_STATE \
+  .state_bytes = sizeof(hr_generator_t), .create_state = hr_generator_create_state, .destroy_state = hr_generator_destroy_state
 #define HR_SEED_ATTRS "seed: int = 0; seed2: int = 0"
 
 /* Words one by one. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Multinomial: for each row of logits, samples of class j with probability exp(logit_j) / sum exp(logit). A row's running sums of exp(logit - max) are
- * searched for a uniform number times their total; logits that are not finite have probability 0. One stream of doubles goes through all rows.
+/* Multinomial: for each row of logits, samples of class j with probability exp(logit_j) / sum exp(logit). A row's running sums of exp(logit
+ * - max) are searched for a uniform number times their total; logits that are not finite have probability 0. One stream of doubles goes
+ * through all rows.
  *
  * A row without a finite logit has no right answer: INVALID_ARGUMENT, where TensorFlow gives a class that does not exist. */
 #include <math.h>
@@ -99,8 +100,13 @@ static hr_status_t multinomial(hr_kernel_ctx_t* k) {
 }
 
 const hr_op_t hr_op_Multinomial = {
-    .name = "Multinomial", .sig = "logits: T; num_samples: int32 -> output: output_dtype",
-    .attrs = HR_SEED_ATTRS "; T: type{float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64}; output_dtype: type{int32,int64} = int64",
-    .flags = HR_OP_STATEFUL, .shape = infer_multinomial, .grad = hr_grad_none,
+    .name = "Multinomial",
+    .sig = "logits: T; num_samples: int32 -> output: output_dtype",
+    .attrs = HR_SEED_ATTRS
+    "; T: type{float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64}; output_dtype: type{int32,int64} = int64",
+    .flags = HR_OP_STATEFUL,
+    .shape = infer_multinomial,
+    .grad = hr_grad_none,
     HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT}}, .host_inputs = 2, HR_GENERATOR_STATE, .compute = multinomial}),
-    .doc = "class numbers drawn by unnormalized log probabilities", HR_HERE};
+    .doc = "class numbers drawn by unnormalized log probabilities",
+    HR_HERE};

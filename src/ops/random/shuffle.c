@@ -58,6 +58,12 @@ static hr_status_t shuffle(hr_kernel_ctx_t* k) {
   return status;
 }
 
-const hr_op_t hr_op_RandomShuffle = {
-    .name = "RandomShuffle", .sig = "value: T -> output: T", .attrs = HR_SEED_ATTRS "; T: type", .flags = HR_OP_STATEFUL, .shape = hr_infer_same,
-    .grad = hr_grad_none, HR_KERNELS({HR_GENERATOR_STATE, .compute = shuffle}), .doc = "the rows of the first axis in random order", HR_HERE};
+const hr_op_t hr_op_RandomShuffle = {.name = "RandomShuffle",
+                                     .sig = "value: T -> output: T",
+                                     .attrs = HR_SEED_ATTRS "; T: type",
+                                     .flags = HR_OP_STATEFUL,
+                                     .shape = hr_infer_same,
+                                     .grad = hr_grad_none,
+                                     HR_KERNELS({HR_GENERATOR_STATE, .compute = shuffle}),
+                                     .doc = "the rows of the first axis in random order",
+                                     HR_HERE};

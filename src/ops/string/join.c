@@ -32,7 +32,8 @@ static hr_status_t join_shape(const hr_kernel_ctx_t* k, hr_shape_t* out) {
     if (s->rank == 0) continue;
     if (out->rank == 0) hr_shape_copy(out, s);
     else if (!hr_shape_equal(out, s))
-      return HR_ERROR(INVALID_ARGUMENT, "input %d has shape %s, another has %s; scalars or one shape were expected", i, hr_shape_format(s, text), hr_shape_format(out, other));
+      return HR_ERROR(INVALID_ARGUMENT, "input %d has shape %s, another has %s; scalars or one shape were expected", i,
+                      hr_shape_format(s, text), hr_shape_format(out, other));
   }
   return NULL;
 }
@@ -60,6 +61,12 @@ static hr_status_t join(hr_kernel_ctx_t* k) {
 }
 
 const hr_op_t hr_op_StringJoin = {
-    .name = "StringJoin", .sig = "inputs: N*string -> output: string", .attrs = "N: int >= 0; separator: string = ''", .shape = infer_join,
-    .grad = hr_grad_none, HR_KERNELS({.host_inputs = UINT32_MAX, .host_outputs = 1, .prepared_bytes = sizeof(hr_str_t), .prepare = join_prepare, .compute = join}),
-    .doc = "strings joined element by element", HR_HERE};
+    .name = "StringJoin",
+    .sig = "inputs: N*string -> output: string",
+    .attrs = "N: int >= 0; separator: string = ''",
+    .shape = infer_join,
+    .grad = hr_grad_none,
+    HR_KERNELS(
+        {.host_inputs = UINT32_MAX, .host_outputs = 1, .prepared_bytes = sizeof(hr_str_t), .prepare = join_prepare, .compute = join}),
+    .doc = "strings joined element by element",
+    HR_HERE};

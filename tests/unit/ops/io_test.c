@@ -64,8 +64,12 @@ static hr_status_t restore_with(fixture_t* f, hr_tensor_t prefix, hr_tensor_t na
   for (int i = 0; i < 3; ++i) hr_tensor_release(&values[i]);
   return status;
 }
-static hr_status_t save(fixture_t* f, const char* prefix, hr_tensor_t value) { return save_with(f, text(prefix), texts(1, "x"), texts(1, ""), value); }
-static hr_status_t restore(fixture_t* f, const char* prefix, float* first) { return restore_with(f, text(prefix), texts(1, "x"), texts(1, ""), first); }
+static hr_status_t save(fixture_t* f, const char* prefix, hr_tensor_t value) {
+  return save_with(f, text(prefix), texts(1, "x"), texts(1, ""), value);
+}
+static hr_status_t restore(fixture_t* f, const char* prefix, float* first) {
+  return restore_with(f, text(prefix), texts(1, "x"), texts(1, ""), first);
+}
 
 HR_TEST(lists_that_do_not_match_are_refused) { /* B85 */
   fixture_t f;

@@ -147,7 +147,8 @@ HR_TEST(closing_ends_what_can_never_come) { /* B63 */
 HR_TEST(handles_that_name_no_queue_are_refused) { /* B87 */
   fixture_t f;
   fixture_open(&f, 10);
-  hr_value_t handle = maker_placeholder(f.g, "handle", HR_RESOURCE, NULL), closed = queue_node(&f, "QueueIsClosedV2", "closed", 1, &handle, NULL);
+  hr_value_t handle = maker_placeholder(f.g, "handle", HR_RESOURCE, NULL),
+             closed = queue_node(&f, "QueueIsClosedV2", "closed", 1, &handle, NULL);
   hr_value_t variable = maker_handle(f.g, "v", &hr_pshape_scalar), other = queue_node(&f, "QueueIsClosedV2", "other", 1, &variable, NULL);
   const hr_shape_t scalar = hr_shape_scalar();
   hr_tensor_t empty, out = {0};
