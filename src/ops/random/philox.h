@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many Philox calls at once and what is made of their words, per instruction set. Words are bit for bit those of base/rng.h; uniform values
- * are bit for bit the same on every set, normal values differ in the last place (log, sin, cos). */
+/* Many Philox calls at once and what is made of their words, per instruction set. Words are bit for bit those of base/rng.h, and all values
+ * are bit for bit the same on every set. */
 #ifndef HR_OPS_RANDOM_PHILOX_H
 #define HR_OPS_RANDOM_PHILOX_H
 #include "base/isa.h"
