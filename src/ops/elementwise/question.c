@@ -57,8 +57,12 @@ const hr_op_t hr_op_LogicalNot = {
     HR_KERNELS({.compute = hr_map_compute, .arg = &logical_not_row}), .doc = "the other truth value of each element", HR_HERE};
 
 const hr_op_t hr_op_PopulationCount = {
-    .name = "PopulationCount", .sig = "x: T -> y: uint8", .attrs = "T: type{int8,int16,int32,int64,uint8,uint16,uint32,uint64}", .shape = hr_infer_same,
+    .name = "PopulationCount",
+    .sig = "x: T -> y: uint8",
+    .attrs = "T: type{int8,int16,int32,int64,uint8,uint16,uint32,uint64}",
+    .shape = hr_infer_same,
     .grad = hr_grad_none,
     HR_KERNELS(HR_MAP("T", HR_M(I8) | HR_M(U8), bits_8_row), HR_MAP("T", HR_M(I16) | HR_M(U16), bits_16_row),
                HR_MAP("T", HR_M(I32) | HR_M(U32), bits_32_row), HR_MAP("T", HR_M(I64) | HR_M(U64), bits_64_row)),
-    .doc = "how many bits of each integer are set", HR_HERE};
+    .doc = "how many bits of each integer are set",
+    HR_HERE};

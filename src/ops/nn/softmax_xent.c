@@ -94,7 +94,11 @@ static void grad_xent(hr_grad_ctx_t* g) {
 
 /* 4. definition */
 const hr_op_t hr_op_SoftmaxCrossEntropyWithLogits = {
-    .name = "SoftmaxCrossEntropyWithLogits", .sig = "features: T; labels: T -> loss: T; backprop: T", .attrs = "T: type{half,bfloat16,float,double}",
-    .shape = infer, .grad = grad_xent,
+    .name = "SoftmaxCrossEntropyWithLogits",
+    .sig = "features: T; labels: T -> loss: T; backprop: T",
+    .attrs = "T: type{half,bfloat16,float,double}",
+    .shape = infer,
+    .grad = grad_xent,
     HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT}}, .prepared_bytes = sizeof(void*), .prepare = xent_prepare, .compute = xent}),
-    .doc = "cross entropy of softmax(features) with labels, a distribution for each row", HR_HERE};
+    .doc = "cross entropy of softmax(features) with labels, a distribution for each row",
+    HR_HERE};

@@ -139,7 +139,8 @@ static hr_value_t again(hr_grad_ctx_t* g, const char* op, hr_value_t v, bool tur
 }
 static void grad_cumsum(hr_grad_ctx_t* g) { hr_grad_give(g, 0, again(g, "Cumsum", hr_grad_upstream(g, 0), true)); }
 
-static void grad_cumprod(hr_grad_ctx_t* g) { /* the running sum from the other side of y dy, over x. As TensorFlow: 0 where x is 0, and no conjugates */
+static void grad_cumprod(
+    hr_grad_ctx_t* g) { /* the running sum from the other side of y dy, over x. As TensorFlow: 0 where x is 0, and no conjugates */
   hr_value_t back = again(g, "Cumsum", hr_emit_mul(g, hr_grad_output(g, 0), hr_grad_upstream(g, 0)), true);
   hr_grad_give(g, 0, hr_emit2(g, "DivNoNan", back, X));
 }
@@ -159,7 +160,8 @@ static void grad_logs(hr_grad_ctx_t* g) {
 }
 
 /* 4. definitions */
-#define ALL "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
+#define ALL \
+  "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
 #define RUNNING(Name, allowed, mask, table, gradient, text)                                                                          \
   const hr_op_t hr_op_##Name = {                                                                                                     \
       .name = #Name, .sig = "x: T; axis: Tidx -> out: T",                                                                            \

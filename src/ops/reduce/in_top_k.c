@@ -45,7 +45,8 @@ static hr_status_t in_top_k(hr_kernel_ctx_t* ctx) {
     HR_TRY(hr_tensor_scalar_i64(hr_input(ctx, 2), "k", &k));
   }
   const int64_t rows = predictions->shape.dims[0], classes = predictions->shape.dims[1];
-  if (targets->count != rows) return HR_ERROR(INVALID_ARGUMENT, "there are %lld targets for %lld rows of predictions", (long long)targets->count, (long long)rows);
+  if (targets->count != rows)
+    return HR_ERROR(INVALID_ARGUMENT, "there are %lld targets for %lld rows of predictions", (long long)targets->count, (long long)rows);
   HR_TRY(hr_output(ctx, 0, &targets->shape, &out));
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t target = targets->dtype == HR_I32 ? ((const int32_t*)targets->data)[r] : ((const int64_t*)targets->data)[r];
@@ -56,9 +57,17 @@ static hr_status_t in_top_k(hr_kernel_ctx_t* ctx) {
 
 /* 3. definitions */
 #define IN_KERNEL {.where = {{"T", HR_M_INDEX}}, .prepared_bytes = sizeof(int64_t), .prepare = in_prepare, .compute = in_top_k}
-const hr_op_t hr_op_InTopK = {
-    .name = "InTopK", .sig = "predictions: float; targets: T -> precision: bool", .attrs = "k: int; T: type{int32,int64} = int32", .shape = infer,
-    HR_KERNELS(IN_KERNEL), .doc = "whether the target is among the k largest predictions of its row", HR_HERE};
-const hr_op_t hr_op_InTopKV2 = {
-    .name = "InTopKV2", .sig = "predictions: float; targets: T; k: T -> precision: bool", .attrs = "T: type{int32,int64} = int32", .shape = infer,
-    HR_KERNELS(IN_KERNEL), .doc = "whether the target is among the k largest predictions of its row", HR_HERE};
+const hr_op_t hr_op_InTopK = {.name = "InTopK",
+                              .sig = "predictions: float; targets: T -> precision: bool",
+                              .attrs = "k: int; T: type{int32,int64} = int32",
+                              .shape = infer,
+                              HR_KERNELS(IN_KERNEL),
+                              .doc = "whether the target is among the k largest predictions of its row",
+                              HR_HERE};
+const hr_op_t hr_op_InTopKV2 = {.name = "InTopKV2",
+                                .sig = "predictions: float; targets: T; k: T -> precision: bool",
+                                .attrs = "T: type{int32,int64} = int32",
+                                .shape = infer,
+                                HR_KERNELS(IN_KERNEL),
+                                .doc = "whether the target is among the k largest predictions of its row",
+                                HR_HERE};

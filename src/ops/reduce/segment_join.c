@@ -19,7 +19,8 @@ hr_status_t hr_segment_join_init(hr_prepare_ctx_t* p, int step, bool wide_intege
   join->size = hr_dtype_size(join->type);
   join->acc_size = hr_dtype_size(join->acc_type);
   join->step = &(*HR_ISA_PICK(hr_reduce_vec))[step][join->acc_type];
-  return join->step->column ? NULL : HR_ERROR(UNIMPLEMENTED, "op '%s' has no kernel for %s on CPU", p->op_name, hr_dtype_name((int)join->type));
+  return join->step->column ? NULL
+                            : HR_ERROR(UNIMPLEMENTED, "op '%s' has no kernel for %s on CPU", p->op_name, hr_dtype_name((int)join->type));
 }
 
 enum { BLOCK = 512 };
@@ -41,7 +42,9 @@ hr_status_t hr_segment_ascending(const hr_tensor_t* ids, int64_t* out_segments) 
   for (int64_t i = 0; i < ids->count; ++i) {
     const int64_t id = hr_segment_id(ids, i);
     if (id < last)
-      return HR_ERROR(INVALID_ARGUMENT, id < 0 ? "segment ids must be >= 0, but id %lld is %lld" : "segment ids must not decrease, but id %lld is %lld", (long long)i, (long long)id);
+      return HR_ERROR(INVALID_ARGUMENT,
+                      id < 0 ? "segment ids must be >= 0, but id %lld is %lld" : "segment ids must not decrease, but id %lld is %lld",
+                      (long long)i, (long long)id);
     last = id;
   }
   if (last == INT64_MAX) return HR_ERROR(INVALID_ARGUMENT, "segment id %lld is too large", (long long)last);

@@ -9,5 +9,6 @@ typedef struct { int step; hr_segment_finish_t finish; } hr_segment_kind_t;     
 typedef struct { hr_segment_join_t join; hr_segment_kind_t kind; } hr_segment_rows_t;     /* prepared */
 HR_MUST_USE hr_status_t hr_segment_rows_init(hr_prepare_ctx_t* p, const hr_segment_kind_t* kind, hr_segment_rows_t* out);
 /* Output 0 gets `segments` rows; ids ascend below that and were checked, like indices (NULL: row i of the data for id i). */
-HR_MUST_USE hr_status_t hr_segment_rows_run(hr_kernel_ctx_t* k, const hr_tensor_t* data, const hr_tensor_t* indices, const hr_tensor_t* ids, int64_t segments);
+HR_MUST_USE hr_status_t hr_segment_rows_run(hr_kernel_ctx_t* k, const hr_tensor_t* data, const hr_tensor_t* indices, const hr_tensor_t* ids,
+                                            int64_t segments);
 #endif

@@ -35,11 +35,13 @@ static hr_status_t sparse_segment(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_rank_at_least(k, 0, "data", 1));
   HR_TRY(hr_want_vector(k, 1, "indices"));
   HR_TRY(hr_want_vector(k, 2, "segment_ids"));
-  if (indices->count != ids->count) return HR_ERROR(INVALID_ARGUMENT, "there are %lld indices but %lld segment ids", (long long)indices->count, (long long)ids->count);
+  if (indices->count != ids->count)
+    return HR_ERROR(INVALID_ARGUMENT, "there are %lld indices but %lld segment ids", (long long)indices->count, (long long)ids->count);
   HR_TRY(hr_segment_ascending(ids, &segments));
   for (int64_t i = 0; i < indices->count; ++i)
     if (hr_segment_id(indices, i) < 0 || hr_segment_id(indices, i) >= data->shape.dims[0])
-      return HR_ERROR(INVALID_ARGUMENT, "index %lld is %lld, outside [0, %lld)", (long long)i, (long long)hr_segment_id(indices, i), (long long)data->shape.dims[0]);
+      return HR_ERROR(INVALID_ARGUMENT, "index %lld is %lld, outside [0, %lld)", (long long)i, (long long)hr_segment_id(indices, i),
+                      (long long)data->shape.dims[0]);
   if (hr_input_count(k) == 4) HR_TRY(stated_segments(k, segments, &segments));
   return hr_segment_rows_run(k, data, indices, ids, segments);
 }
@@ -47,15 +49,17 @@ static hr_status_t sparse_segment(hr_kernel_ctx_t* k) {
 /* 3. gradients: rows of dy go back to the rows that were picked. With sparse_gradient they stay slices. */
 static void give_gradient(hr_grad_ctx_t* g, const char* op, hr_segment_finish_t finish) {
   if (!hr_grad_wanted(g, 0)) return;
-  hr_value_t data = hr_grad_input(g, 0), indices = hr_grad_input(g, 1), ids = hr_grad_input(g, 2), dy = hr_grad_upstream(g, 0), shape = hr_emit_shape(g, data);
+  hr_value_t data = hr_grad_input(g, 0), indices = hr_grad_input(g, 1), ids = hr_grad_input(g, 2), dy = hr_grad_upstream(g, 0),
+             shape = hr_emit_shape(g, data);
   if (hr_attrs_bool(hr_grad_attrs(g), "sparse_gradient") && finish == HR_SEGMENT_WHOLE) {
     hr_grad_give_slices(g, 0, indices, hr_segment_pick(g, dy, ids), shape);
     return;
   }
   const int64_t rows = hr_infer_dim(hr_grad_shape(g, data), 0);
   hr_value_t zero = hr_emit_const_i32s(g, (const int64_t[]){0}, 1), one = hr_emit_const_i32s(g, (const int64_t[]){1}, 1);
-  hr_value_t count = rows >= 0 && rows <= INT32_MAX ? hr_emit_const_i32(g, (int32_t)rows)
-                                                    : hr_emit(g, "StridedSlice", HR_VALUES(shape, zero, one, one), HR_ATTRS(hr_at_int("shrink_axis_mask", 1)));
+  hr_value_t count = rows >= 0 && rows <= INT32_MAX
+                         ? hr_emit_const_i32(g, (int32_t)rows)
+                         : hr_emit(g, "StridedSlice", HR_VALUES(shape, zero, one, one), HR_ATTRS(hr_at_int("shrink_axis_mask", 1)));
   hr_grad_give(g, 0, hr_emit(g, op, HR_VALUES(dy, indices, ids, count), HR_NO_ATTRS));
 }
 static void grad_sum(hr_grad_ctx_t* g) { give_gradient(g, "SparseSegmentSumGrad", HR_SEGMENT_WHOLE); }
@@ -75,9 +79,10 @@ static void grad_sqrt_n(hr_grad_ctx_t* g) { give_gradient(g, "SparseSegmentSqrtN
       HR_KERNELS({.where = {{"T", mask}}, .prepared_bytes = sizeof(hr_segment_rows_t), .prepare = sparse_prepare, .compute = sparse_segment, \
                   .arg = &kind_##Name}),                                                                                             \
       .doc = text " of the picked rows of each segment", HR_HERE};
-#define BOTH(Name, allowed, mask, finish, gradient, text)                  \
-  SPARSE(Name, "", allowed, "", mask, finish, gradient, text)              \
-  SPARSE(Name##WithNumSegments, "; num_segments: Tnumsegments", allowed, "Tnumsegments: type{int32,int64} = int32; ", mask, finish, gradient, text)
+#define BOTH(Name, allowed, mask, finish, gradient, text)                                                                           \
+  SPARSE(Name, "", allowed, "", mask, finish, gradient, text)                                                                       \
+  SPARSE(Name##WithNumSegments, "; num_segments: Tnumsegments", allowed, "Tnumsegments: type{int32,int64} = int32; ", mask, finish, \
+         gradient, text)
 BOTH(SparseSegmentSum, REALS, HR_M_REAL, HR_SEGMENT_WHOLE, grad_sum, "sum")
 BOTH(SparseSegmentMean, FLOATS, HR_M_REAL_FLOAT, HR_SEGMENT_MEAN, grad_mean, "mean")
 BOTH(SparseSegmentSqrtN, FLOATS, HR_M_REAL_FLOAT, HR_SEGMENT_SQRT_N, grad_sqrt_n, "sum over the root of the number")

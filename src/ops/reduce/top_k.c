@@ -12,7 +12,9 @@ extern const hr_op_t hr_op_TopK, hr_op_TopKV2;
 /* 1. shape */
 static hr_status_t check_k(int64_t k, int64_t width) {
   if (k < 0) return HR_ERROR(INVALID_ARGUMENT, "k must not be negative, not %lld", (long long)k);
-  return width >= 0 && width < k ? HR_ERROR(INVALID_ARGUMENT, "a row must have at least k = %lld elements, not %lld", (long long)k, (long long)width) : NULL;
+  return width >= 0 && width < k
+             ? HR_ERROR(INVALID_ARGUMENT, "a row must have at least k = %lld elements, not %lld", (long long)k, (long long)width)
+             : NULL;
 }
 
 static hr_status_t infer(hr_infer_t* s) {
@@ -79,7 +81,8 @@ static hr_status_t top_chunk(void* arg, int64_t begin, int64_t end, int chunk) {
     if (t->k < t->width) select_first(e, t->width, t->k);
     qsort(e, (size_t)t->k, sizeof *e, compare_entries);
     for (int64_t i = 0; i < t->k; ++i) {
-      memcpy((char*)t->values->data + (size_t)(r * t->k + i) * size, (const char*)t->x->data + (size_t)(r * t->width + e[i].index) * size, size);
+      memcpy((char*)t->values->data + (size_t)(r * t->k + i) * size, (const char*)t->x->data + (size_t)(r * t->width + e[i].index) * size,
+             size);
       store_index(t->indices, r * t->k + i, e[i].index);
     }
   }
@@ -114,7 +117,8 @@ static hr_status_t top_k(hr_kernel_ctx_t* k) {
 static void grad_top_k(hr_grad_ctx_t* g) {
   if (!hr_grad_wanted(g, 0)) return;
   hr_value_t x = hr_grad_input(g, 0), indices = hr_emit_cast(g, hr_grad_output(g, 1), HR_I64), dy = hr_grad_upstream(g, 0);
-  hr_value_t flat = hr_emit_const_i32s(g, (const int64_t[]){-1}, 1), zero = hr_emit_const_i32(g, 0), one = hr_emit_const_i32s(g, (const int64_t[]){1}, 1);
+  hr_value_t flat = hr_emit_const_i32s(g, (const int64_t[]){-1}, 1), zero = hr_emit_const_i32(g, 0),
+             one = hr_emit_const_i32s(g, (const int64_t[]){1}, 1);
   hr_value_t shape = hr_emit_shape(g, x), size = hr_emit_cast(g, hr_emit2(g, "Prod", shape, zero), HR_I64);
   hr_value_t last = hr_emit(g, "StridedSlice", HR_VALUES(shape, flat, hr_emit_const_i32s(g, (const int64_t[]){0}, 1), one),
                             HR_ATTRS(hr_at_int("end_mask", 1), hr_at_int("shrink_axis_mask", 1)));
@@ -131,11 +135,24 @@ static void grad_top_k(hr_grad_ctx_t* g) {
 
 /* 4. definitions */
 #define REALS "float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64"
-#define TOP_KERNEL {.where = {{"T", HR_M_REAL}}, .host_inputs = 2, .prepared_bytes = sizeof(int64_t), .prepare = top_prepare, .compute = top_k}
-const hr_op_t hr_op_TopK = {
-    .name = "TopK", .sig = "input: T -> values: T; indices: int32", .attrs = "k: int >= 0; sorted: bool = true; T: type{" REALS "}", .shape = infer,
-    .grad = grad_top_k, HR_KERNELS(TOP_KERNEL), .deprecated = 7, .deprecated_why = "Use TopKV2 instead", .doc = "the k largest elements of each row", HR_HERE};
+#define TOP_KERNEL \
+  { .where = {{"T", HR_M_REAL}}, .host_inputs = 2, .prepared_bytes = sizeof(int64_t), .prepare = top_prepare, .compute = top_k }
+const hr_op_t hr_op_TopK = {.name = "TopK",
+                            .sig = "input: T -> values: T; indices: int32",
+                            .attrs = "k: int >= 0; sorted: bool = true; T: type{" REALS "}",
+                            .shape = infer,
+                            .grad = grad_top_k,
+                            HR_KERNELS(TOP_KERNEL),
+                            .deprecated = 7,
+                            .deprecated_why = "Use TopKV2 instead",
+                            .doc = "the k largest elements of each row",
+                            HR_HERE};
 const hr_op_t hr_op_TopKV2 = {
-    .name = "TopKV2", .sig = "input: T; k: Tk -> values: T; indices: index_type",
-    .attrs = "sorted: bool = true; T: type{" REALS "}; Tk: type{int16,int32,int64} = int32; index_type: type{int16,int32,int64} = int32", .shape = infer,
-    .grad = grad_top_k, HR_KERNELS(TOP_KERNEL), .doc = "the k largest elements of each row", HR_HERE};
+    .name = "TopKV2",
+    .sig = "input: T; k: Tk -> values: T; indices: index_type",
+    .attrs = "sorted: bool = true; T: type{" REALS "}; Tk: type{int16,int32,int64} = int32; index_type: type{int16,int32,int64} = int32",
+    .shape = infer,
+    .grad = grad_top_k,
+    HR_KERNELS(TOP_KERNEL),
+    .doc = "the k largest elements of each row",
+    HR_HERE};

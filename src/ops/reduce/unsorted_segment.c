@@ -13,7 +13,8 @@ static hr_status_t infer(hr_infer_t* s) {
   int64_t rows, merged;
   HR_TRY(hr_segment_infer_rows(s, 2, &rows));
   if (data->rank < 0 || ids->rank < 0) return NULL;
-  if (ids->rank > data->rank) return HR_ERROR(INVALID_ARGUMENT, "segment_ids of rank %d cannot be a prefix of data of rank %d", ids->rank, data->rank);
+  if (ids->rank > data->rank)
+    return HR_ERROR(INVALID_ARGUMENT, "segment_ids of rank %d cannot be a prefix of data of rank %d", ids->rank, data->rank);
   for (int i = 0; i < ids->rank; ++i) {
     hr_status_t status = hr_infer_merge_dim(data->dims[i], ids->dims[i], &merged);
     if (status) return hr_status_note(status, "the shape of segment_ids must be a prefix of data's: ");
@@ -39,7 +40,8 @@ static hr_status_t unsorted_chunk(void* arg, int64_t begin, int64_t end, int chu
   for (int64_t i = 0; i < u->ids->count; ++i) {
     const int64_t id = hr_segment_id(u->ids, i);
     if (id < begin || id >= end) continue;
-    hr_segment_join_row(u->join, (const char*)u->data->data + (size_t)(i * u->inner) * u->join->size, u->inner, u->acc + (size_t)(id * u->inner) * u->join->acc_size);
+    hr_segment_join_row(u->join, (const char*)u->data->data + (size_t)(i * u->inner) * u->join->size, u->inner,
+                        u->acc + (size_t)(id * u->inner) * u->join->acc_size);
   }
   return NULL;
 }
@@ -67,7 +69,8 @@ static hr_status_t output_shape(hr_kernel_ctx_t* k, hr_shape_t* out) {
   bool prefix = ids->shape.rank <= data->shape.rank;
   for (int i = 0; prefix && i < ids->shape.rank; ++i) prefix = ids->shape.dims[i] == data->shape.dims[i];
   if (!prefix)
-    return HR_ERROR(INVALID_ARGUMENT, "the shape of segment_ids %s must be a prefix of data's shape %s", hr_shape_format(&ids->shape, a), hr_shape_format(&data->shape, b));
+    return HR_ERROR(INVALID_ARGUMENT, "the shape of segment_ids %s must be a prefix of data's shape %s", hr_shape_format(&ids->shape, a),
+                    hr_shape_format(&data->shape, b));
   dims[rank++] = rows;
   for (int i = ids->shape.rank; i < data->shape.rank; ++i) dims[rank++] = data->shape.dims[i];
   return hr_shape_make(rank, dims, out);
@@ -77,7 +80,8 @@ static hr_status_t run(hr_kernel_ctx_t* k, unsorted_t* u, int64_t rows) {
   enum { SHARED_ROW = 32 }; /* shorter rows: reading the ids again for each chunk would cost more than it saves */
   for (int64_t i = 0; i < u->ids->count; ++i)
     if (hr_segment_id(u->ids, i) >= rows)
-      return HR_ERROR(INVALID_ARGUMENT, "segment id %lld is %lld, outside [0, %lld)", (long long)i, (long long)hr_segment_id(u->ids, i), (long long)rows);
+      return HR_ERROR(INVALID_ARGUMENT, "segment id %lld is %lld, outside [0, %lld)", (long long)i, (long long)hr_segment_id(u->ids, i),
+                      (long long)rows);
   if (u->inner == 0 || u->ids->count == 0) return NULL;
   if (u->inner < SHARED_ROW) return unsorted_chunk(u, 0, rows, 0);
   return hr_parallel(k, rows, 0.3 * (double)u->data->count / (double)rows + 1, unsorted_chunk, u);
@@ -171,7 +175,8 @@ static void grad_prod(hr_grad_ctx_t* g) {
 }
 
 /* 4. definitions */
-#define NUMBERS "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
+#define NUMBERS \
+  "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
 #define REALS "float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64"
 #define UNSORTED(Name, allowed, ids, mask, step, gradient, text)                                                                     \
   const hr_op_t hr_op_##Name = {                                                                                                     \
