@@ -59,7 +59,7 @@ def _filled(value, default_name):
     def make(shape, dtype=dtypes.float32, name=None, layout=None):
         dtype = dtypes.as_dtype(dtype).base_dtype
         with name_scope(name, default_name, [shape]) as scope:
-            fill = False if dtype is dtypes.bool and not value else True if dtype is dtypes.bool else b"" if dtype is dtypes.string else value
+            fill = bool(value) if dtype is dtypes.bool else b"" if dtype is dtypes.string else value
             if not isinstance(shape, _Tensor):
                 known = None
                 try:
@@ -74,7 +74,8 @@ def _filled(value, default_name):
                         return small
                     shape = gen_shape_as_tensor(dims)
                 else:
-                    shape = convert_to_tensor(shape, dtypes.int32 if not _has_tensor(shape) else None, name="packed" if _has_tensor(shape) else "shape_as_tensor")
+                    shape = convert_to_tensor(shape, dtypes.int32 if not _has_tensor(shape) else None,
+                                              name="packed" if _has_tensor(shape) else "shape_as_tensor")
             if shape._rank != 1:
                 shape = reshape(shape, [-1])
             return gen.Fill(shape, constant(fill, dtype), name=scope)
@@ -142,7 +143,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
 
 
 def linspace(start, stop, num, name=None, axis=0):
-    """`num` values from start to stop, both included; scalars give a vector. One LinSpace op, where TensorFlow composes it of some sixty."""
+    """`num` values from start to stop, both included; scalars give a vector. One op, where TensorFlow composes it of sixty."""
     with name_scope(name, "linspace", [start, stop]) as scope:
         start = convert_to_tensor(start, name="start")
         stop = convert_to_tensor(stop, start.dtype.base_dtype, name="stop")
@@ -158,7 +159,7 @@ def linspace(start, stop, num, name=None, axis=0):
         return gen.AddV2(start, (stop - start) * reshape(steps, dims), name=scope)
 
 
-# --- shapes ----------------------------------------------------------------------------------------------------------------------------------
+# --- shapes -------------------------------------------------------------
 def shape_internal(input, optimize=True, name=None, out_type=dtypes.int32):
     with name_scope(name, "Shape", [input]) as scope:
         if type(input).__name__ in ("SparseTensor",):
@@ -184,7 +185,8 @@ def size(input, name=None, out_type=dtypes.int32):
             return gen.Prod(cast(input.dense_shape, out_type), 0, name=scope)
         input, out_type = convert_to_tensor(input, name="input"), dtypes.as_dtype(out_type)
         count = input.shape.num_elements()
-        return gen.Size(input, out_type, name=scope) if count is None else constant(np.array(count, out_type.as_numpy_dtype), out_type, name=scope)
+        return gen.Size(input, out_type, name=scope) if count is None else constant(
+            np.array(count, out_type.as_numpy_dtype), out_type, name=scope)
 
 
 def rank(input, name=None):
@@ -256,7 +258,7 @@ def matrix_transpose(a, name="matrix_transpose", conjugate=False):
         return transpose(a, perm, scope, conjugate)
 
 
-# --- together and apart --------------------------------------------------------------------------------------------------------------------------
+# --- together and apart -------------------------------------------------
 def concat(values, axis, name="concat"):
     if isinstance(values, int) or (isinstance(values, _Tensor) and values._rank == 0 and isinstance(axis, (list, tuple))):
         values, axis = axis, values  # the order before TensorFlow 1.0
@@ -278,7 +280,13 @@ def stack(values, axis=0, name="stack"):
     if isinstance(values, _Tensor):
         values = unstack(values)
     first = values[0]
-    dims = first.shape if isinstance(first, _Tensor) else TensorShape(np.shape(first)) if not hasattr(first, "shape") else as_shape(first.shape)
+    dims = first.shape if isinstance(
+    first,
+    _Tensor) else TensorShape(
+        np.shape(first)) if not hasattr(
+            first,
+            "shape") else as_shape(
+                first.shape)
     if dims.rank is not None and not -dims.rank - 1 <= axis < dims.rank + 1:
         raise ValueError("Argument `axis` = %d not in range [%d, %d)" % (axis, -dims.rank - 1, dims.rank + 1))
     return gen.Pack(list(values), axis, name)
@@ -375,7 +383,8 @@ def meshgrid(*args, **kwargs):
         n = len(args)
         if not n:
             return []
-        parts = [reshape(stack(x) if isinstance(x, (list, tuple)) else x, (1,) * i + (-1,) + (1,) * (n - i - 1)) for i, x in enumerate(args)]
+        parts = [reshape(stack(x) if isinstance(x, (list, tuple)) else x, (1,) * i + (-1,) + (1,) * (n - i - 1))
+                         for i, x in enumerate(args)]
         sizes = [size(x) for x in args]
         dtype = convert_to_tensor(args[0]).dtype.base_dtype
         if indexing == "xy" and n > 1:
@@ -386,12 +395,23 @@ def meshgrid(*args, **kwargs):
         return [x * whole for x in parts]
 
 
-# --- picking ------------------------------------------------------------------------------------------------------------------------------------------
+# --- picking ------------------------------------------------------------
 def slice(input_, begin, size, name=None):
     return gen.Slice(input_, begin, size, name)
 
 
-def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0, var=None, name=None):
+def strided_slice(
+    input_,
+    begin,
+    end,
+    strides=None,
+    begin_mask=0,
+    end_mask=0,
+    ellipsis_mask=0,
+    new_axis_mask=0,
+    shrink_axis_mask=0,
+    var=None,
+     name=None):
     with name_scope(name, "strided_slice", [input_]) as scope:
         if strides is None:
             strides = ones_like(convert_to_tensor(begin))
@@ -401,8 +421,19 @@ def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, el
                                new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask, name=scope)
     if var is not None:
         def assign(value, name=None):
-            return gen.StridedSliceAssign(var._ref(), begin, end, strides, value, begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask,
-                                          new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask, name=name or scope + "assign")
+            return gen.StridedSliceAssign(
+    var._ref(),
+    begin,
+    end,
+    strides,
+    value,
+    begin_mask=begin_mask,
+    end_mask=end_mask,
+    ellipsis_mask=ellipsis_mask,
+    new_axis_mask=new_axis_mask,
+    shrink_axis_mask=shrink_axis_mask,
+    name=name or scope +
+     "assign")
         out.assign = assign
     return out
 
@@ -563,7 +594,7 @@ def _sorted(values, axis, direction):
     return (top, index) if axis == n - 1 else (transpose(top, perm), transpose(index, perm))
 
 
-# --- matrices, images -------------------------------------------------------------------------------------------------------------------------------------
+# --- matrices, images ---------------------------------------------------
 def diag(diagonal, name=None):
     return gen.Diag(diagonal, name)
 
@@ -576,7 +607,17 @@ def matrix_diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_va
     with name_scope(name, "diag", [diagonal]) as scope:
         diagonal = convert_to_tensor(diagonal, name="diagonal")
         if _headrace.has_op("MatrixDiagV3"):
-            return gen.MatrixDiagV3(diagonal, k, num_rows, num_cols, constant(padding_value, diagonal.dtype.base_dtype, name="padding_value"), align, name=scope)
+            return gen.MatrixDiagV3(
+    diagonal,
+    k,
+    num_rows,
+    num_cols,
+    constant(
+        padding_value,
+        diagonal.dtype.base_dtype,
+        name="padding_value"),
+        align,
+         name=scope)
         return gen.MatrixDiag(diagonal, name=scope)
 
 

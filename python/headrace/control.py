@@ -73,7 +73,7 @@ def tables_initializer(name="init_all_tables"):
     return group(*found, name=name) if found else no_op(name=name)
 
 
-# --- checks -------------------------------------------------------------------------------------------------------------------------------------
+# --- checks -------------------------------------------------------------
 def Assert(condition, data, summarize=None, name=None):
     """An operation that fails with INVALID_ARGUMENT, showing data, unless condition holds."""
     with name_scope(name, "Assert", [condition] + list(data)):
@@ -88,11 +88,22 @@ def _comparison(op_name, op, word, static):
         with name_scope(name, op_name, [x, y, data]):
             x, y = convert_to_tensor(x, name="x"), convert_to_tensor(y, name="y")
             if data is None:
-                data = [message or "", "Condition x %s y did not hold element-wise:" % word, "x (%s) = " % x.name, x, "y (%s) = " % y.name, y]
+                data = [
+    message or "",
+    "Condition x %s y did not hold element-wise:" %
+    word,
+    "x (%s) = " %
+    x.name,
+    x,
+    "y (%s) = " %
+    y.name,
+     y]
             a, b = constant_value(x), constant_value(y)
             if a is not None and b is not None and not static(a, b).all():
                 from headrace.errors import InvalidArgumentError
-                raise InvalidArgumentError(None, None, "%s Condition x %s y did not hold. First: x = %s, y = %s" % (message or "", word, a, b))
+                raise InvalidArgumentError(
+    None, None, "%s Condition x %s y did not hold. First: x = %s, y = %s" %
+     (message or "", word, a, b))
             return Assert(reduce_all(getattr(gen, op)(x, y)), data, summarize)
     check.__name__ = op_name
     return check
@@ -100,9 +111,14 @@ def _comparison(op_name, op, word, static):
 
 def _make_comparisons():
     import numpy as np
-    return (_comparison("assert_equal", "Equal", "==", np.equal), _comparison("assert_less", "Less", "<", np.less),
-            _comparison("assert_less_equal", "LessEqual", "<=", np.less_equal), _comparison("assert_greater", "Greater", ">", np.greater),
-            _comparison("assert_greater_equal", "GreaterEqual", ">=", np.greater_equal), _comparison("assert_none_equal", "NotEqual", "!=", np.not_equal))
+    return (
+    _comparison(
+        "assert_equal", "Equal", "==", np.equal), _comparison(
+            "assert_less", "Less", "<", np.less), _comparison(
+                "assert_less_equal", "LessEqual", "<=", np.less_equal), _comparison(
+                    "assert_greater", "Greater", ">", np.greater), _comparison(
+                        "assert_greater_equal", "GreaterEqual", ">=", np.greater_equal), _comparison(
+                            "assert_none_equal", "NotEqual", "!=", np.not_equal))
 
 
 assert_equal, assert_less, assert_less_equal, assert_greater, assert_greater_equal, assert_none_equal = _make_comparisons()
@@ -127,7 +143,9 @@ def assert_rank(x, rank, data=None, summarize=None, message=None, name=None):
         x = convert_to_tensor(x, name="x")
         if x.shape.rank is not None:
             if x.shape.rank != rank:
-                raise ValueError("%s. Tensor %s must have rank %s. Received rank %s, shape %s" % (message or "", x.name, rank, x.shape.rank, x.shape))
+                raise ValueError(
+    "%s. Tensor %s must have rank %s. Received rank %s, shape %s" %
+     (message or "", x.name, rank, x.shape.rank, x.shape))
             return gen.NoOp(name="static_checks_determined_all_ok")
         return Assert(gen.Equal(gen.Rank(x), rank), data or ["Tensor %s must have rank" % x.name, gen.Shape(x)], summarize)
 
@@ -137,7 +155,9 @@ def assert_rank_at_least(x, rank, data=None, summarize=None, message=None, name=
         x = convert_to_tensor(x, name="x")
         if x.shape.rank is not None:
             if x.shape.rank < rank:
-                raise ValueError("%s. Tensor %s must have rank at least %s. Received rank %s, shape %s" % (message or "", x.name, rank, x.shape.rank, x.shape))
+                raise ValueError(
+    "%s. Tensor %s must have rank at least %s. Received rank %s, shape %s" %
+     (message or "", x.name, rank, x.shape.rank, x.shape))
             return gen.NoOp(name="static_checks_determined_all_ok")
         return Assert(gen.GreaterEqual(gen.Rank(x), rank), data or ["Tensor %s must have rank at least" % x.name, gen.Shape(x)], summarize)
 
@@ -165,13 +185,15 @@ def Print(input_, data, message=None, first_n=None, summarize=None, name=None):
 def print(*inputs, **kwargs):
     from headrace.strings import string_format
     stream = kwargs.pop("output_stream", None)
-    where = "stderr" if stream is None or getattr(stream, "name", "") == "<stderr>" else "stdout" if getattr(stream, "name", "") == "<stdout>" else stream
+    where = "stderr" if stream is None or getattr(
+    stream, "name", "") == "<stderr>" else "stdout" if getattr(
+        stream, "name", "") == "<stdout>" else stream
     template = kwargs.pop("sep", " ").join("{}" if isinstance(i, _Tensor) else str(i) for i in inputs)
     return gen.PrintV2(string_format(template, [i for i in inputs if isinstance(i, _Tensor)], summarize=kwargs.pop("summarize", 3)),
                        output_stream=where, end=kwargs.pop("end", "\n"), name=kwargs.pop("name", None))
 
 
-# --- branches -------------------------------------------------------------------------------------------------------------------------------------
+# --- branches -----------------------------------------------------------
 def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
     """What true_fn gives when pred holds, else what false_fn gives. A pred that is known while the graph is built picks the branch then."""
     true_fn, false_fn = true_fn or fn1, false_fn or fn2

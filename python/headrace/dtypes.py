@@ -8,9 +8,11 @@ _ROWS = (
     (5, "int16", np.int16, "i"), (6, "int8", np.int8, "i"), (7, "string", np.object_, ""), (8, "complex64", np.complex64, "c"),
     (9, "int64", np.int64, "i"), (10, "bool", np.bool_, "b"), (11, "qint8", np.int8, "q"), (12, "quint8", np.uint8, "q"),
     (13, "qint32", np.int32, "q"), (14, "bfloat16", None, "f"), (15, "qint16", np.int16, "q"), (16, "quint16", np.uint16, "q"),
-    (17, "uint16", np.uint16, "u"), (18, "complex128", np.complex128, "c"), (19, "float16", np.float16, "f"), (20, "resource", np.object_, ""),
+    (17, "uint16", np.uint16, "u"), (18, "complex128", np.complex128, "c"), (19, "float16", np.float16, "f"),
+    (20, "resource", np.object_, ""),
     (21, "variant", np.object_, ""), (22, "uint32", np.uint32, "u"), (23, "uint64", np.uint64, "u"), (24, "float8_e5m2", None, "f"),
-    (25, "float8_e4m3fn", None, "f"), (26, "float8_e4m3fnuz", None, "f"), (27, "float8_e4m3b11fnuz", None, "f"), (28, "float8_e5m2fnuz", None, "f"),
+    (25, "float8_e4m3fn", None, "f"), (26, "float8_e4m3fnuz", None, "f"), (27, "float8_e4m3b11fnuz", None, "f"),
+    (28, "float8_e5m2fnuz", None, "f"),
     (29, "int4", None, "i"), (30, "uint4", None, "u"), (31, "int2", None, "i"), (32, "uint2", None, "u"), (33, "float4_e2m1fn", None, "f"))
 
 
@@ -122,9 +124,11 @@ for _number, _name, _numpy, _kind in _ROWS:
         _by_number[_d._number] = _by_name[_d._name] = globals()[_d._name] = _d
     if _numpy is not None and _kind != "q" and _numpy is not np.object_:
         _by_numpy[_numpy] = _by_numpy[np.dtype(_numpy)] = _plain
-_by_name.update(half=float16, half_ref=float16_ref, float=float32, float_ref=float32_ref, double=float64, double_ref=float64_ref)  # noqa: F821
+_by_name.update(half=float16, half_ref=float16_ref, float=float32, float_ref=float32_ref)  # noqa: F821
+_by_name.update(double=float64, double_ref=float64_ref)  # noqa: F821
 half, double = float16, float64  # noqa: F821
-_by_numpy.update({float: float32, int: int32, bool: globals()["bool"], str: string, bytes: string, object: string, complex: complex128,  # noqa: F821
+_by_numpy.update({float: float32, int: int32, bool: globals()["bool"], str: string, bytes: string,  # noqa: F821
+                  object: string, complex: complex128,  # noqa: F821
                   np.object_: string, np.str_: string, np.bytes_: string, np.dtype("O"): string})  # noqa: F821
 QUANTIZED_DTYPES = frozenset(d for d in _by_number.values() if d._class == "q")
 

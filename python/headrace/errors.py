@@ -27,9 +27,23 @@ class OpError(Exception):
         return type(self), (None, None, self._message) + ((self._error_code,) if type(self) is OpError else ())
 
 
-_NAMES = {1: "Cancelled", 2: "Unknown", 3: "InvalidArgument", 4: "DeadlineExceeded", 5: "NotFound", 6: "AlreadyExists", 7: "PermissionDenied",
-          8: "ResourceExhausted", 9: "FailedPrecondition", 10: "Aborted", 11: "OutOfRange", 12: "Unimplemented", 13: "Internal",
-          14: "Unavailable", 15: "DataLoss", 16: "Unauthenticated"}
+_NAMES = {
+    1: "Cancelled",
+    2: "Unknown",
+    3: "InvalidArgument",
+    4: "DeadlineExceeded",
+    5: "NotFound",
+    6: "AlreadyExists",
+    7: "PermissionDenied",
+    8: "ResourceExhausted",
+    9: "FailedPrecondition",
+    10: "Aborted",
+    11: "OutOfRange",
+    12: "Unimplemented",
+    13: "Internal",
+    14: "Unavailable",
+    15: "DataLoss",
+     16: "Unauthenticated"}
 _CLASSES = {}
 OK = 0
 

@@ -18,5 +18,5 @@ def decode_raw(input_bytes=None, out_type=None, little_endian=True, name=None, b
 
 
 def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, name=None, na_value="", select_cols=None):
-    return gen.DecodeCSV(records, [convert_to_tensor(d) for d in record_defaults], field_delim=field_delim, use_quote_delim=use_quote_delim, na_value=na_value,
-                         select_cols=select_cols or [], name=name)
+    return gen.DecodeCSV(records, [convert_to_tensor(d) for d in record_defaults], field_delim=field_delim,
+                         use_quote_delim=use_quote_delim, na_value=na_value, select_cols=select_cols or [], name=name)

@@ -40,14 +40,16 @@ class IndexedSlices(object):
         return IndexedSlices(self.values * other, self.indices, self.dense_shape)
 
     def __str__(self):
-        return "IndexedSlices(indices=%s, values=%s%s)" % (self._indices, self._values, "" if self._dense_shape is None else ", dense_shape=%s" % self._dense_shape)
+        return "IndexedSlices(indices=%s, values=%s%s)" % (self._indices, self._values,
+                              "" if self._dense_shape is None else ", dense_shape=%s" % self._dense_shape)
 
     __repr__ = __str__
 
 
 def _make_values():
     from collections import namedtuple
-    return (namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"]), namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"]))
+    return (namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"]),
+            namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"]))
 
 
 IndexedSlicesValue, SparseTensorValue = _make_values()
@@ -100,7 +102,7 @@ def _slices_to_tensor(value, dtype, name, as_ref):
 register_tensor_conversion_function(IndexedSlices, _slices_to_tensor)
 
 
-# --- functions of the script's own -------------------------------------------------------------------------------------------------------------
+# --- functions of the script's own --------------------------------------
 _functions = {}      # op type, or name for gradient_override_map -> f(op, *grads)
 
 
@@ -171,7 +173,15 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
     for x in xs:  # a resource variable is differentiated by its handle, any other by its reference or value
         handles.append(x.handle if hasattr(x, "handle") and isinstance(getattr(x, "handle"), _Tensor) else x)
     ys = [convert_to_tensor(y, name="y") for y in ys]
-    targets = [h if isinstance(h, _Tensor) else h.values if isinstance(h, IndexedSlices) else convert_to_tensor(h, name="x", as_ref=True) for h in handles]
+    targets = [
+    h if isinstance(
+        h,
+        _Tensor) else h.values if isinstance(
+            h,
+            IndexedSlices) else convert_to_tensor(
+                h,
+                name="x",
+                 as_ref=True) for h in handles]
     if not targets:
         return []
     graph = (ys + targets)[0].graph
@@ -186,9 +196,6 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
                 if g is not None and not g.dtype.is_compatible_with(y.dtype.base_dtype):
                     raise ValueError("Gradient type %s generated for tensor %s with type %s must match" % (g.dtype.name, y, y.dtype.name))
                 upstream.append(g)
-        for y in ys:
-            if not (y.dtype.is_floating or y.dtype.is_complex or y.dtype.is_quantized or y.dtype.base_dtype.name in ("resource", "variant")):
-                pass  # an integer y has no gradients: the builder gives None
         stops = [convert_to_tensor(s) for s in _as_list(stop_gradients or [])]
         watch = _functions or graph._state.get("gradient_overrides")
         out = _headrace.gradients(graph, ys, targets, upstream, stops, scope[:-1], _override if watch else None)

@@ -11,15 +11,18 @@ _thread = threading.local()
 
 class GraphKeys(object):
     """Names of the collections that the library uses."""
-    GLOBAL_VARIABLES, LOCAL_VARIABLES, METRIC_VARIABLES, MODEL_VARIABLES = "variables", "local_variables", "metric_variables", "model_variables"
-    TRAINABLE_VARIABLES, SUMMARIES, QUEUE_RUNNERS, TABLE_INITIALIZERS = "trainable_variables", "summaries", "queue_runners", "table_initializer"
-    ASSET_FILEPATHS, MOVING_AVERAGE_VARIABLES, REGULARIZATION_LOSSES = "asset_filepaths", "moving_average_variables", "regularization_losses"
+    GLOBAL_VARIABLES, LOCAL_VARIABLES, METRIC_VARIABLES = "variables", "local_variables", "metric_variables"
+    MODEL_VARIABLES, TRAINABLE_VARIABLES, SUMMARIES = "model_variables", "trainable_variables", "summaries"
+    QUEUE_RUNNERS, TABLE_INITIALIZERS, ASSET_FILEPATHS = "queue_runners", "table_initializer", "asset_filepaths"
+    MOVING_AVERAGE_VARIABLES, REGULARIZATION_LOSSES = "moving_average_variables", "regularization_losses"
     CONCATENATED_VARIABLES, SAVERS, WEIGHTS, BIASES, ACTIVATIONS = "concatenated_variables", "savers", "weights", "biases", "activations"
-    UPDATE_OPS, LOSSES, SAVEABLE_OBJECTS, RESOURCES, LOCAL_RESOURCES = "update_ops", "losses", "saveable_objects", "resources", "local_resources"
-    INIT_OP, LOCAL_INIT_OP, READY_OP, READY_FOR_LOCAL_INIT_OP, SUMMARY_OP = "init_op", "local_init_op", "ready_op", "ready_for_local_init_op", "summary_op"
-    GLOBAL_STEP, EVAL_STEP, TRAIN_OP, COND_CONTEXT, WHILE_CONTEXT = "global_step", "eval_step", "train_op", "cond_context", "while_context"
-    TRAINABLE_RESOURCE_VARIABLES, VARIABLES, _VARIABLE_STORE_KEY = "trainable_resource_variables", "variables", ("__variable_store",)
-    _SUMMARY_COLLECTION, _STREAMING_MODEL_PORTS = "_SUMMARY_V2", "streaming_model_ports"
+    UPDATE_OPS, LOSSES, SAVEABLE_OBJECTS = "update_ops", "losses", "saveable_objects"
+    RESOURCES, LOCAL_RESOURCES = "resources", "local_resources"
+    INIT_OP, LOCAL_INIT_OP, READY_OP, SUMMARY_OP = "init_op", "local_init_op", "ready_op", "summary_op"
+    READY_FOR_LOCAL_INIT_OP, GLOBAL_STEP, EVAL_STEP, TRAIN_OP = "ready_for_local_init_op", "global_step", "eval_step", "train_op"
+    COND_CONTEXT, WHILE_CONTEXT = "cond_context", "while_context"
+    TRAINABLE_RESOURCE_VARIABLES, VARIABLES = "trainable_resource_variables", "variables"
+    _VARIABLE_STORE_KEY, _SUMMARY_COLLECTION, _STREAMING_MODEL_PORTS = ("__variable_store",), "_SUMMARY_V2", "streaming_model_ports"
 
 
 _FIRST = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.")
@@ -168,8 +171,11 @@ class Graph(_headrace.Graph):
             return self._named_element(obj, allow_tensor, allow_operation, wanted)
         if (isinstance(obj, _headrace.Tensor) and allow_tensor) or (isinstance(obj, _headrace.Operation) and allow_operation):
             if obj.graph is not self:
-                raise ValueError("%s %s is not an element of this graph." % ("Tensor" if isinstance(obj, _headrace.Tensor) else "Operation", obj.name
-                                 if isinstance(obj, _headrace.Operation) else obj))
+                raise ValueError(
+    "%s %s is not an element of this graph." %
+    ("Tensor" if isinstance(
+        obj, _headrace.Tensor) else "Operation", obj.name if isinstance(
+            obj, _headrace.Operation) else obj))
             return obj
         raise TypeError("Can not convert a %s into a %s." % (type(obj).__name__, wanted))
 
@@ -177,11 +183,14 @@ class Graph(_headrace.Graph):
         if ":" in name and allow_tensor:
             op_name, _, index = name.rpartition(":")
             if not index.isdigit():
-                raise ValueError("The name %r looks a like a Tensor name, but is not a valid one. Tensor names must be of the form \"<op_name>:<output_index>\"."
-                                 % name)
+                raise ValueError(
+    "The name %r looks a like a Tensor name, but is not a valid one. Tensor names must be of the form \"<op_name>:<output_index>\"." %
+     name)
             op = self._find(op_name)
             if op is None:
-                raise KeyError("The name %r refers to a Tensor which does not exist. The operation, %r, does not exist in the graph." % (name, op_name))
+                raise KeyError(
+    "The name %r refers to a Tensor which does not exist. The operation, %r, does not exist in the graph." %
+     (name, op_name))
             outputs = op.outputs
             if int(index) >= len(outputs):
                 raise KeyError("The name %r refers to a Tensor which does not exist. The operation, %r, exists but only has %d outputs."
@@ -193,10 +202,14 @@ class Graph(_headrace.Graph):
         if op is not None and allow_operation:
             return op
         if op is not None:
-            raise ValueError("The name %r refers to an Operation, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"." % name)
+            raise ValueError(
+    "The name %r refers to an Operation, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"." %
+     name)
         if allow_operation:
             raise KeyError("The name %r refers to an Operation not in the graph." % name)
-        raise ValueError("The name %r looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"." % name)
+        raise ValueError(
+    "The name %r looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"." %
+     name)
 
     def is_feedable(self, tensor):
         return tensor not in self._unfeedable
@@ -213,7 +226,17 @@ class Graph(_headrace.Graph):
         self._restricted = True
 
     # --- making operations
-    def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None, op_def=None, compute_shapes=True, compute_device=True):
+    def create_op(
+    self,
+    op_type,
+    inputs,
+    dtypes=None,
+    input_types=None,
+    name=None,
+    attrs=None,
+    op_def=None,
+    compute_shapes=True,
+     compute_device=True):
         """The operation op_type of the given tensors; attrs by name (Python values or AttrValue messages)."""
         self._check_not_finalized()
         name = op_type if name is None else name
@@ -312,7 +335,8 @@ class Graph(_headrace.Graph):
     def colocate_with(self, op, ignore_existing=False):
         op = None if op is None else op if isinstance(op, _headrace.Operation) else self.as_graph_element(op)
         op = op.op if isinstance(op, _headrace.Tensor) else op
-        return self._stack_scope("_colocation", lambda old: ([] if ignore_existing or op is None else old) + ([op] if op is not None else []))
+        return self._stack_scope("_colocation", lambda old: (
+            [] if ignore_existing or op is None else old) + ([op] if op is not None else []))
 
     def _colocate_with_for_gradient(self, op, gradient_uid, ignore_existing=False):
         return self.colocate_with(op, ignore_existing)
@@ -401,7 +425,7 @@ class _Description(object):
     op = property(lambda self: self.type)
 
 
-# --- module functions -----------------------------------------------------------------------------------------------------------------------
+# --- module functions ---------------------------------------------------
 def _graph_stack():
     try:
         return _thread.graphs
@@ -419,7 +443,9 @@ def has_default_graph():
 
 def reset_default_graph():
     if _graph_stack():
-        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the nesting and create a new graph.")
+        raise AssertionError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit the nesting "
+            "and create a new graph.")
     _headrace.reset_graph()
 
 
@@ -445,7 +471,9 @@ class name_scope(object):
 
     def __init__(self, name=None, default_name=None, values=None, skip_on_eager=True):
         if name is not None and not isinstance(name, str):
-            raise TypeError("`name` type (%s) is not a string type. You likely meant to pass this into the `values` kwarg." % type(name).__name__)
+            raise TypeError(
+    "`name` type (%s) is not a string type. You likely meant to pass this into the `values` kwarg." %
+     type(name).__name__)
         if name is None and default_name is None and values is not None:
             raise ValueError("At least one of name (None) and default_name (None) must be provided.")
         self._name = default_name if name is None else name
@@ -516,7 +544,7 @@ def get_all_collection_keys():
     return get_default_graph().get_all_collection_keys()
 
 
-# --- seeds ------------------------------------------------------------------------------------------------------------------------------------
+# --- seeds --------------------------------------------------------------
 _DEFAULT_GRAPH_SEED, _MOST = 87654321, 2 ** 31 - 1
 
 
@@ -537,7 +565,7 @@ def get_seed(op_seed):
     return (0, _MOST) if seeds == (0, 0) else seeds
 
 
-# --- hooks -------------------------------------------------------------------------------------------------------------------------------------
+# --- hooks --------------------------------------------------------------
 def _convert(value, dtype, name, as_ref, preferred_dtype):
     from headrace.tensor_util import convert_to_tensor
     return convert_to_tensor(value, dtype, name, as_ref, preferred_dtype)

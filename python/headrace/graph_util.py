@@ -72,7 +72,10 @@ def remove_training_nodes(input_graph, protected_nodes=None):
     skip = {}
     for n in input_graph.node:
         data = [i for i in n.input if not i.startswith("^")]
-        if n.op in ("Identity", "CheckNumerics") and n.name not in protected and n.name not in controlled and len(data) == 1 and len(n.input) == 1:
+        if n.op in (
+    "Identity",
+    "CheckNumerics") and n.name not in protected and n.name not in controlled and len(data) == 1 and len(
+        n.input) == 1:
             skip[n.name] = data[0]
     out = message("GraphDef")()
     for n in input_graph.node:

@@ -38,7 +38,8 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
         rows = [_endpoint(k) + (v,) for k, v in input_map.items()]
         controls, device = _surroundings(graph)
         producer = producer_op_list.SerializeToString() if producer_op_list is not None else b""
-        tensors, ops, unused, first = _headrace.import_graph_def(graph, data, scope[:-1] if scope_name else "", rows, outputs, nodes, device, controls, producer)
+        tensors, ops, unused, first = _headrace.import_graph_def(
+            graph, data, scope[:-1] if scope_name else "", rows, outputs, nodes, device, controls, producer)
         _decorate_new(graph, first)
     if unused:
         names = [k.decode() if isinstance(k, bytes) else k for k in input_map]

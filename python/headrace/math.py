@@ -15,7 +15,7 @@ def _slices_of(x):
     return x if type(x).__name__ == "IndexedSlices" else None
 
 
-# --- one operand ---------------------------------------------------------------------------------------------------------------------------
+# --- one operand --------------------------------------------------------
 def abs(x, name=None):
     with name_scope(name, "Abs", [x]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -83,7 +83,11 @@ def imag(input, name=None):
 
 def complex(real, imag, name=None):
     real, imag = convert_to_tensor(real, name="real"), convert_to_tensor(imag, name="imag")
-    return gen.Complex(real, imag, Tout=dtypes.complex128 if real.dtype.base_dtype is dtypes.float64 else dtypes.complex64, name=name or "Complex")
+    return gen.Complex(
+    real,
+    imag,
+    Tout=dtypes.complex128 if real.dtype.base_dtype is dtypes.float64 else dtypes.complex64,
+     name=name or "Complex")
 
 
 def angle(input, name=None):
@@ -126,11 +130,12 @@ def saturate_cast(value, dtype, name=None):
         value, dtype = convert_to_tensor(value, name="value"), dtypes.as_dtype(dtype).base_dtype
         low, high = builtins.max(value.dtype.min, dtype.min), builtins.min(value.dtype.max, dtype.max)
         low, high = constant(low, value.dtype), constant(high, value.dtype)
-        clamped = gen.ClipByValue(value, low, high, name="clamp") if _headrace.has_op("ClipByValue") else gen.Maximum(gen.Minimum(value, high), low)
+        clamped = gen.ClipByValue(value, low, high, name="clamp") if _headrace.has_op(
+            "ClipByValue") else gen.Maximum(gen.Minimum(value, high), low)
         return cast(clamped, dtype, scope)
 
 
-# --- two operands ----------------------------------------------------------------------------------------------------------------------------
+# --- two operands -------------------------------------------------------
 _TRUEDIV = {"uint8": dtypes.float32, "int8": dtypes.float32, "uint16": dtypes.float32, "int16": dtypes.float32, "int32": dtypes.float64,
             "uint32": dtypes.float64, "int64": dtypes.float64, "uint64": dtypes.float64}
 
@@ -250,7 +255,7 @@ def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
         return gen.Cumprod(convert_to_tensor(x, name="x"), axis, exclusive, reverse, scope)
 
 
-# --- reductions ---------------------------------------------------------------------------------------------------------------------------------
+# --- reductions ---------------------------------------------------------
 def _axes(x, axis, old):
     """The axes to reduce: all of them when axis is None."""
     if axis is None:
@@ -328,7 +333,15 @@ def _zero_of(t):
     return constant(0, t.dtype.base_dtype, name="SelectV2/e")
 
 
-def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int64, name=None, reduction_indices=None, keep_dims=None, input=None):
+def count_nonzero(
+    input_tensor=None,
+    axis=None,
+    keepdims=None,
+    dtype=dtypes.int64,
+    name=None,
+    reduction_indices=None,
+    keep_dims=None,
+     input=None):
     x = input if input_tensor is None else input_tensor
     with name_scope(name, "count_nonzero", [x]):
         x = convert_to_tensor(x, name="input")
@@ -348,9 +361,18 @@ def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64
 arg_max, arg_min = argmax, argmin
 
 
-# --- products -------------------------------------------------------------------------------------------------------------------------------------
-def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False, b_is_sparse=False, output_type=None,
-           name=None):
+# --- products -----------------------------------------------------------
+def matmul(
+    a,
+    b,
+    transpose_a=False,
+    transpose_b=False,
+    adjoint_a=False,
+    adjoint_b=False,
+    a_is_sparse=False,
+    b_is_sparse=False,
+    output_type=None,
+     name=None):
     if transpose_a and adjoint_a or transpose_b and adjoint_b:
         raise ValueError("Only one of transpose_a and adjoint_a (transpose_b and adjoint_b) can be True.")
     if not (isinstance(a, _Tensor) and isinstance(b, _Tensor)):
@@ -474,7 +496,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int
         return gen.Bincount(arr, size, weights)
 
 
-# --- clipping ------------------------------------------------------------------------------------------------------------------------------------------
+# --- clipping -----------------------------------------------------------
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
     s = _slices_of(t)
     values = t if s is None else s.values

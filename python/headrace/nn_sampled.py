@@ -74,7 +74,8 @@ def _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true,
         true_b = gen.Slice(all_b, [0], A.shape(flat))
         sampled_b = gen.Slice(all_b, A.shape(flat), [-1])
         size = A.shape(true_w)[1:2]
-        products = gen.Mul(gen.ExpandDims(inputs, 1), gen.Reshape(true_w, A.concat([[-1, num_true], size], 0)), name="Mul")
+        shape = A.concat([[-1, num_true], size], 0)
+        products = gen.Mul(gen.ExpandDims(inputs, 1), gen.Reshape(true_w, shape), name="Mul")
         true_logits = gen.Reshape(_sum_rows(gen.Reshape(products, A.concat([[-1], size], 0))), [-1, num_true])
         true_logits = true_logits + gen.Reshape(true_b, [-1, num_true])
         sampled_logits = sampled_logits + sampled_b

@@ -23,7 +23,9 @@ class QueueBase(object):
     def _components(self, values):
         if isinstance(values, dict):
             if self._names is None or sorted(values) != sorted(self._names):
-                raise ValueError("Keys in dictionary to enqueue do not match names of Queue components.  Dictionary: %s, Queue: %s" % (sorted(values), self._names))
+                raise ValueError(
+    "Keys in dictionary to enqueue do not match names of Queue components.  Dictionary: %s, Queue: %s" %
+     (sorted(values), self._names))
             values = [values[n] for n in self._names]
         elif not isinstance(values, (list, tuple)):
             values = [values]
@@ -57,7 +59,12 @@ class QueueBase(object):
         return self._elements(gen.QueueDequeueV2(self._queue_ref, self._dtypes, name=name or "%s_Dequeue" % self.name), [])
 
     def dequeue_many(self, n, name=None):
-        return self._elements(gen.QueueDequeueManyV2(self._queue_ref, n, self._dtypes, name=name or "%s_DequeueMany" % self.name), [n if isinstance(n, int) else None])
+        return self._elements(
+    gen.QueueDequeueManyV2(
+        self._queue_ref, n, self._dtypes, name=name or "%s_DequeueMany" %
+        self.name), [
+            n if isinstance(
+                n, int) else None])
 
     def dequeue_up_to(self, n, name=None):
         tensors = gen.QueueDequeueUpToV2(self._queue_ref, n, self._dtypes, name=name or "%s_DequeueUpTo" % self.name)
@@ -76,11 +83,17 @@ class QueueBase(object):
 def _lists(types, shapes, names):
     types = [dtypes.as_dtype(t).base_dtype for t in (types if isinstance(types, (list, tuple)) else [types])]
     if shapes is not None:
-        if not isinstance(shapes, (list, tuple)) or (len(types) == 1 and not (shapes and isinstance(shapes[0], (list, tuple, TensorShape)))):
+        if not isinstance(
+    shapes, (list, tuple)) or (
+        len(types) == 1 and not (
+            shapes and isinstance(
+                shapes[0], (list, tuple, TensorShape)))):
             shapes = [shapes]
         shapes = [as_shape(s) for s in shapes]
         if len(shapes) != len(types):
-            raise ValueError("Queue shapes must have the same length as dtypes, received len(shapes)=%d, len(dtypes)=%d" % (len(shapes), len(types)))
+            raise ValueError(
+    "Queue shapes must have the same length as dtypes, received len(shapes)=%d, len(dtypes)=%d" %
+     (len(shapes), len(types)))
     if names is not None:
         names = [names] if isinstance(names, str) else list(names)
     return types, shapes, names
@@ -98,11 +111,28 @@ class FIFOQueue(QueueBase):
 class RandomShuffleQueue(QueueBase):
     """Out in random order, of at least min_after_dequeue elements."""
 
-    def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None, shared_name=None, name="random_shuffle_queue"):
+    def __init__(
+    self,
+    capacity,
+    min_after_dequeue,
+    dtypes,
+    shapes=None,
+    names=None,
+    seed=None,
+    shared_name=None,
+     name="random_shuffle_queue"):
         from headrace.graph import get_seed
         types, shapes, names = _lists(dtypes, shapes, names)
         seed1, seed2 = get_seed(seed)
-        ref = gen.RandomShuffleQueueV2(types, shapes or [], capacity, min_after_dequeue, seed1 or 0, seed2 or 0, shared_name=shared_name or "", name=name)
+        ref = gen.RandomShuffleQueueV2(
+    types,
+    shapes or [],
+    capacity,
+    min_after_dequeue,
+    seed1 or 0,
+    seed2 or 0,
+    shared_name=shared_name or "",
+     name=name)
         super(RandomShuffleQueue, self).__init__(types, shapes, names, ref)
 
 

@@ -27,18 +27,29 @@ def run_in_session(element, feed_dict, graph, session):
     if session is None:
         session = get_default_session()
         if session is None:
-            raise ValueError("Cannot %s using `%s()`: No default session is registered. Use `with sess.as_default()` or pass an explicit session to "
-                             "`%s(session=sess)`" % (("execute operation", "run", "run") if isinstance(element, _headrace.Operation) else
-                                                     ("evaluate tensor", "eval", "eval")))
+            raise ValueError(
+    "Cannot %s using `%s()`: No default session is registered. Use `with sess.as_default()` or pass an explicit session to "
+    "`%s(session=sess)`" %
+    (("execute operation",
+    "run",
+    "run") if isinstance(
+        element,
+        _headrace.Operation) else (
+            "evaluate tensor",
+            "eval",
+             "eval")))
         if session.graph is not graph:
-            raise ValueError("Cannot use the default session to %s: the %s graph is different from the session's graph. Pass an explicit session to it."
-                             % (("execute operation", "operation's") if isinstance(element, _headrace.Operation) else ("evaluate tensor", "tensor's")))
+            raise ValueError(
+    "Cannot use the default session to %s: the %s graph is different from the session's graph. Pass an explicit session to it." %
+    (("execute operation", "operation's") if isinstance(
+        element, _headrace.Operation) else (
+            "evaluate tensor", "tensor's")))
     elif session.graph is not graph:
         raise ValueError("Cannot use the given session: its graph is different from that of %s." % element.name)
     return session.run(element, feed_dict)
 
 
-# --- fetches -----------------------------------------------------------------------------------------------------------------------------------
+# --- fetches ------------------------------------------------------------
 class _Fetches(object):
     """Flattens fetches into `elements` (each once) and puts values back in their place."""
 
@@ -86,7 +97,9 @@ class _Fetches(object):
         try:
             return self.graph.as_graph_element(fetch, True, True)
         except TypeError as e:
-            raise TypeError("Argument `fetch` = %r has invalid type %r must be a string or Tensor. (%s)" % (fetch, type(fetch).__name__, e)) from None
+            raise TypeError(
+    "Argument `fetch` = %r has invalid type %r must be a string or Tensor. (%s)" %
+     (fetch, type(fetch).__name__, e)) from None
         except ValueError as e:
             raise ValueError("Argument `fetch` = %r cannot be interpreted as a Tensor. (%s)" % (fetch, e)) from None
         except KeyError as e:
@@ -94,8 +107,16 @@ class _Fetches(object):
 
     def _plan_composite(self, fetch):
         from headrace.gradients import IndexedSlicesValue, SparseTensorValue, IndexedSlices
-        parts = [None if t is None else self._plan(t) for t in ((fetch.values, fetch.indices, fetch.dense_shape) if isinstance(fetch, IndexedSlices) else
-                                                                (fetch.indices, fetch.values, fetch.dense_shape))]
+        parts = [
+    None if t is None else self._plan(t) for t in (
+        (fetch.values,
+        fetch.indices,
+        fetch.dense_shape) if isinstance(
+            fetch,
+            IndexedSlices) else (
+                fetch.indices,
+                fetch.values,
+                 fetch.dense_shape))]
         kind = IndexedSlicesValue if isinstance(fetch, IndexedSlices) else SparseTensorValue
         return lambda values: kind(*[None if p is None else p(values) for p in parts])
 
@@ -107,8 +128,18 @@ def _feed_pairs(graph, feed_dict):
     """[(tensor, value)] of a dict whose keys may be names, variables, sparse tensors, lists of tensors."""
     pairs = []
     for key, value in feed_dict.items():
-        if not isinstance(key, (_headrace.Tensor, str)) and hasattr(key, "values") and hasattr(key, "indices") and not hasattr(key, "_as_graph_element"):
-            order = (key.values, key.indices, key.dense_shape) if type(key).__name__ == "IndexedSlices" else (key.indices, key.values, key.dense_shape)
+        if not isinstance(
+    key, (_headrace.Tensor, str)) and hasattr(
+        key, "values") and hasattr(
+            key, "indices") and not hasattr(
+                key, "_as_graph_element"):
+            order = (
+    key.values,
+    key.indices,
+    key.dense_shape) if type(key).__name__ == "IndexedSlices" else (
+        key.indices,
+        key.values,
+         key.dense_shape)
             pairs.extend((t, v) for t, v in zip(order, value) if t is not None)
             continue
         if isinstance(key, tuple):
@@ -124,7 +155,7 @@ def _feed_pairs(graph, feed_dict):
     return pairs
 
 
-# --- sessions ------------------------------------------------------------------------------------------------------------------------------------
+# --- sessions -----------------------------------------------------------
 class BaseSession(_headrace.Session):
     """A session on a graph: `run` computes what is fetched."""
 
@@ -164,8 +195,8 @@ class BaseSession(_headrace.Session):
             raise TypeError("feed_dict must be a dictionary, got %r" % (feed_dict,))
         plan = _Fetches(graph, fetches)
         pairs = _feed_pairs(graph, feed_dict) if feed_dict else []
-        out = self._run_flat(plan.elements, [t for t, _ in pairs], [v for _, v in pairs], None if options is None else options.SerializeToString(),
-                             run_metadata is not None)
+        out = self._run_flat(plan.elements, [t for t, _ in pairs], [v for _, v in pairs],
+                             None if options is None else options.SerializeToString(), run_metadata is not None)
         if run_metadata is not None:
             out, metadata = out
             run_metadata.ParseFromString(metadata)

@@ -15,7 +15,7 @@ def register_tensor_conversion_function(base_type, conversion_func, priority=100
     _conversions.sort(key=lambda row: row[:2])
 
 
-# --- Python values as arrays ---------------------------------------------------------------------------------------------------------------
+# --- Python values as arrays --------------------------------------------
 def _first_leaf(value):
     while isinstance(value, (list, tuple)) and len(value):
         value = value[0]
@@ -39,7 +39,16 @@ def _check_leaf(leaf, dtype):
         fine = isinstance(leaf, (int, float, Dimension)) and not isinstance(leaf, bool)
         what = "float"
     elif dtype.is_integer or dtype.is_quantized:
-        fine = isinstance(leaf, (int, Dimension)) and not isinstance(leaf, bool) or hasattr(leaf, "__index__") and not isinstance(leaf, bool)
+        fine = isinstance(
+    leaf,
+    (int,
+    Dimension)) and not isinstance(
+        leaf,
+        bool) or hasattr(
+            leaf,
+            "__index__") and not isinstance(
+                leaf,
+                 bool)
         what = "int"
     elif dtype.name == "string":
         fine, what = isinstance(leaf, (str, bytes)), "bytes"
@@ -51,7 +60,8 @@ def _check_leaf(leaf, dtype):
     if leaf is None:
         raise ValueError("None values not supported.")
     if not fine:
-        raise TypeError("Expected %s, got %r of type '%s' instead." % (dtype.name if what != "bytes" else "string", leaf, type(leaf).__name__))
+        raise TypeError("Expected %s, got %r of type '%s' instead." %
+     (dtype.name if what != "bytes" else "string", leaf, type(leaf).__name__))
 
 
 def as_array(values, dtype=None):
@@ -73,7 +83,12 @@ def as_array(values, dtype=None):
         return as_array(np.asarray(values), dtype)
     leaf = _first_leaf(values)
     if dtype is None:
-        if isinstance(leaf, (np.ndarray, np.generic)) or (isinstance(values, (list, tuple)) and any(isinstance(v, (np.ndarray, np.generic)) for v in _leaves(values))):
+        if isinstance(
+    leaf, (np.ndarray, np.generic)) or (
+        isinstance(
+            values, (list, tuple)) and any(
+                isinstance(
+                    v, (np.ndarray, np.generic)) for v in _leaves(values))):
             return as_array(np.array(values), None)
         dtype = _inferred(values)
     elif isinstance(values, (list, tuple)) and isinstance(leaf, (np.ndarray, np.generic)):
@@ -135,10 +150,12 @@ def _inferred(values):
     leaf = next(v for v in _leaves(values) if not isinstance(v, (int, float)))
     if leaf is None:
         raise ValueError("None values not supported.")
-    raise TypeError("Failed to convert object of type %s to Tensor. Contents: %r. Consider casting elements to a supported type." % (type(leaf), leaf))
+    raise TypeError(
+    "Failed to convert object of type %s to Tensor. Contents: %r. Consider casting elements to a supported type." %
+     (type(leaf), leaf))
 
 
-# --- constants ---------------------------------------------------------------------------------------------------------------------------------
+# --- constants ----------------------------------------------------------
 def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     """A constant tensor. With `shape`, a value of fewer elements is filled up with its last one."""
     if isinstance(value, _Tensor):
@@ -250,7 +267,8 @@ def _shape_constant(shape, dtype, name):
 
 
 def convert_n_to_tensor(values, dtype=None, name=None, as_ref=False, preferred_dtype=None):
-    return [convert_to_tensor(v, dtype, None if name is None else "%s_%d" % (name, i), as_ref, preferred_dtype) for i, v in enumerate(values)]
+    return [convert_to_tensor(v, dtype, None if name is None else "%s_%d" % (name, i), as_ref, preferred_dtype)
+                              for i, v in enumerate(values)]
 
 
 def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
@@ -261,7 +279,7 @@ def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
 convert_to_tensor_or_sparse_tensor = convert_to_tensor_or_indexed_slices
 
 
-# --- values known while the graph is built ----------------------------------------------------------------------------------------------------------
+# --- values known while the graph is built ------------------------------
 def constant_value(tensor, partial=False):
     """The value of a constant, or of something that follows from shapes alone; else None."""
     if not isinstance(tensor, _Tensor):
@@ -310,7 +328,7 @@ def constant_value_as_shape(tensor):
     return TensorShape([None] * tensor.shape[0].value) if tensor.shape.rank == 1 and tensor.shape[0].value is not None else TensorShape(None)
 
 
-# --- TensorProto ---------------------------------------------------------------------------------------------------------------------------------------
+# --- TensorProto --------------------------------------------------------
 def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False):
     from headrace.protos import message
     array, dtype = as_array(values, None if dtype is None else dtypes.as_dtype(dtype))

@@ -43,7 +43,8 @@ static bool attr_float(PyObject* o, float* out) {
 }
 
 static bool attr_bool(PyObject* o, bool* out) {
-  if (!PyBool_Check(o) && !PyArray_IsScalar(o, Bool) && !PyLong_Check(o)) return PyErr_Format(PyExc_TypeError, "expected a bool, got %R", o), false;
+  if (!PyBool_Check(o) && !PyArray_IsScalar(o, Bool) && !PyLong_Check(o))
+    return PyErr_Format(PyExc_TypeError, "expected a bool, got %R", o), false;
   *out = PyObject_IsTrue(o) == 1;
   return true;
 }
@@ -70,7 +71,10 @@ static bool attr_dim(PyObject* o, int64_t* out) {
   if (PyLong_Check(o)) {
     *out = PyLong_AsLongLong(o);
   } else {
-    PyObject* value = PyObject_HasAttrString(o, "value") ? PyObject_GetAttrString(o, "value") : PyObject_HasAttrString(o, "size") && !PyArray_Check(o) && !PyArray_CheckScalar(o) ? PyObject_GetAttrString(o, "size") : NULL;
+    PyObject* value = PyObject_HasAttrString(o, "value") ? PyObject_GetAttrString(o, "value")
+                      : PyObject_HasAttrString(o, "size") && !PyArray_Check(o) && !PyArray_CheckScalar(o)
+                          ? PyObject_GetAttrString(o, "size")
+                          : NULL;
     if (value) {
       bool fine = attr_dim(value, out);
       Py_DECREF(value);
@@ -107,7 +111,8 @@ bool hrpy_dims(PyObject* value, hr_arena_t* arena, const hr_pshape_t** out) {
     fine = true;
   } else {
     PyObject* seq = PySequence_Fast(value, "a shape is None or a sequence of dims");
-    if (seq && PySequence_Fast_GET_SIZE(seq) > 254) PyErr_SetString(PyExc_ValueError, "a shape has at most 254 dims");
+    if (seq && PySequence_Fast_GET_SIZE(seq) > 254)
+      PyErr_SetString(PyExc_ValueError, "a shape has at most 254 dims");
     else if (seq) {
       int64_t dims[254];
       Py_ssize_t n = PySequence_Fast_GET_SIZE(seq);
@@ -136,8 +141,10 @@ static bool attr_tensor(PyObject* o, hr_arena_t* arena, hr_attr_keeper_t* keeper
   }
   if (array) {
     int dtype = hrpy_dtype_of_numpy(PyArray_DESCR((PyArrayObject*)array));
-    if (!dtype) PyErr_Format(PyExc_TypeError, "no tensor can be made of %R", o);
-    else fine = hrpy_to_tensor(array, dtype, &t);
+    if (!dtype)
+      PyErr_Format(PyExc_TypeError, "no tensor can be made of %R", o);
+    else
+      fine = hrpy_to_tensor(array, dtype, &t);
   }
   Py_XDECREF(array);
   if (!fine) return false;
@@ -231,12 +238,9 @@ bool hrpy_attr(const hr_attr_def_t* def, PyObject* value, hr_arena_t* arena, hr_
   out->is_list = def->is_list;
   bool fine = def->is_list ? attr_list(def->kind, value, arena, keeper, out) : attr_scalar(def->kind, value, arena, keeper, out);
   if (!fine && PyErr_ExceptionMatches(PyExc_TypeError)) {
-    PyObject *type, *why, *trace;
-    PyErr_Fetch(&type, &why, &trace);
+    PyObject* why = hrpy_take_error();
     PyErr_Format(PyExc_TypeError, "attr '%s': %S", def->name.data, why ? why : Py_None);
-    Py_XDECREF(type);
     Py_XDECREF(why);
-    Py_XDECREF(trace);
   }
   return fine;
 }
@@ -263,7 +267,7 @@ bool hrpy_attr_any(PyObject* value, hr_arena_t* arena, hr_attr_keeper_t* keeper,
   return out->is_list ? attr_list(out->kind, value, arena, keeper, out) : attr_scalar(out->kind, value, arena, keeper, out);
 }
 
-/* --- back -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- back --- */
 static PyObject* attr_message_object(const hr_attr_t* a, const char* field) {
   hr_writer_t w;
   hr_strbuf_init(&w);
@@ -279,9 +283,7 @@ static PyObject* attr_scalar_object(const hr_attr_t* a, int i) {
   bool list = a->is_list;
   hr_str_t s;
   switch (a->kind) {
-    case HR_ATTR_STRING:
-      s = list ? a->u.ss[i] : a->u.s;
-      return PyBytes_FromStringAndSize(s.data, (Py_ssize_t)s.size);
+    case HR_ATTR_STRING: s = list ? a->u.ss[i] : a->u.s; return PyBytes_FromStringAndSize(s.data, (Py_ssize_t)s.size);
     case HR_ATTR_INT: return PyLong_FromLongLong(list ? a->u.is[i] : a->u.i);
     case HR_ATTR_FLOAT: return PyFloat_FromDouble((double)(list ? a->u.fs[i] : a->u.f));
     case HR_ATTR_BOOL: return PyBool_FromLong(list ? a->u.bs[i] : a->u.b);
@@ -300,8 +302,10 @@ PyObject* hrpy_attr_object(const hr_attr_t* a) {
   PyObject* list = PyList_New(a->count);
   for (int i = 0; list && i < a->count; ++i) {
     PyObject* o = attr_scalar_object(a, i);
-    if (!o) Py_CLEAR(list);
-    else PyList_SET_ITEM(list, i, o);
+    if (!o)
+      Py_CLEAR(list);
+    else
+      PyList_SET_ITEM(list, i, o);
   }
   return list;
 }

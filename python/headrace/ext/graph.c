@@ -16,8 +16,7 @@ GraphObject* hrpy_graph(PyObject* o) {
 void hrpy_lock(GraphObject* g) {
   if (g->held && g->holder == PyThread_get_thread_ident()) return;
   if (pthread_mutex_trylock(&g->graph->mu.m) == 0) return;
-  Py_BEGIN_ALLOW_THREADS
-  hr_mutex_lock(&g->graph->mu);
+  Py_BEGIN_ALLOW_THREADS hr_mutex_lock(&g->graph->mu);
   Py_END_ALLOW_THREADS
 }
 
@@ -25,7 +24,7 @@ void hrpy_unlock(GraphObject* g) {
   if (!(g->held && g->holder == PyThread_get_thread_ident())) hr_mutex_unlock(&g->graph->mu);
 }
 
-/* --- names ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 static PyObject* graph_lower(PyObject* name) {
   Py_ssize_t size;
   const char* text = PyUnicode_AsUTF8AndSize(name, &size);
@@ -126,7 +125,7 @@ static PyObject* graph_mark_name(PyObject* self, PyObject* name) {
   Py_RETURN_NONE;
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- nodes --- */
 static bool graph_room(GraphObject* g, int64_t id) {
   if (id < g->operation_count) return true;
   int64_t count = g->operation_count ? g->operation_count * 2 : 64;
@@ -169,8 +168,10 @@ static PyObject* graph_add_decorated(GraphObject* g, hr_node_desc_t* desc, PyObj
   PyObject* inputs = PyTuple_New(desc->input_count);
   for (int i = 0; inputs && i < desc->input_count; ++i) {
     PyObject* t = hrpy_value_object(g, desc->inputs[i]);
-    if (!t) Py_CLEAR(inputs);
-    else PyTuple_SET_ITEM(inputs, i, t);
+    if (!t)
+      Py_CLEAR(inputs);
+    else
+      PyTuple_SET_ITEM(inputs, i, t);
   }
   if (!inputs) return NULL;
   PyObject *out = NULL, *controls = NULL, *extras = NULL, *device = NULL;
@@ -302,8 +303,10 @@ static PyObject* graph_operations(PyObject* self, PyObject* unused) {
   PyObject* list = PyList_New(n);
   for (int64_t i = 0; list && i < n; ++i) {
     PyObject* o = hrpy_node_object(g, g->graph->nodes.data[i]);
-    if (!o) Py_CLEAR(list);
-    else PyList_SET_ITEM(list, i, o);
+    if (!o)
+      Py_CLEAR(list);
+    else
+      PyList_SET_ITEM(list, i, o);
   }
   return list;
 }
@@ -349,7 +352,7 @@ static PyObject* graph_refine(PyObject* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-/* --- the type ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the type --- */
 static PyObject* graph_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   (void)args;
   (void)kwargs;
@@ -407,21 +410,22 @@ static PyObject* graph_get_version(PyObject* self, void* closure) {
 static PyGetSetDef graph_getset[] = {{"_name_stack", graph_get_stack, graph_set_stack, "The current scope.", NULL},
                                      {"_versions", graph_get_version, NULL, "(producer, min_consumer, 0)", NULL},
                                      {0}};
-static PyMemberDef graph_members[] = {{"_decorated", T_INT, offsetof(GraphObject, decorated), 0, "Scopes that decorate new operations."},
-                                      {"_restricted", T_BOOL, offsetof(GraphObject, restricted), 0, "Some tensors may not be fed or fetched."},
-                                      {"_finalized", T_BOOL, offsetof(GraphObject, finalized), 0, "No more operations."},
-                                      {"_names_in_use", T_OBJECT, offsetof(GraphObject, names), READONLY, "Lower-case names."},
-                                      {0}};
-static PyMethodDef graph_methods[] = {
-    {"unique_name", (PyCFunction)(void (*)(void))graph_unique_name, METH_VARARGS | METH_KEYWORDS, "A name of the current scope that nothing has."},
-    {"_mark_name", graph_mark_name, METH_O, "Takes a name out of use."},
-    {"_create", graph_create, METH_VARARGS, "_create(type, inputs, attrs, name): adds an operation."},
-    {"_find", graph_find, METH_O, "The operation of a name, or None."},
-    {"_operations", graph_operations, METH_NOARGS, "All operations."},
-    {"node_count", graph_node_count, METH_NOARGS, "How many operations there are."},
-    {"_export", graph_export, METH_O, "The serialized GraphDef of the nodes from an id on."},
-    {"_refine", graph_refine, METH_VARARGS, "Narrows the shape of a tensor."},
+static PyMemberDef graph_members[] = {
+    {"_decorated", T_INT, offsetof(GraphObject, decorated), 0, "Scopes that decorate new operations."},
+    {"_restricted", T_BOOL, offsetof(GraphObject, restricted), 0, "Some tensors may not be fed or fetched."},
+    {"_finalized", T_BOOL, offsetof(GraphObject, finalized), 0, "No more operations."},
+    {"_names_in_use", T_OBJECT, offsetof(GraphObject, names), READONLY, "Lower-case names."},
     {0}};
+static PyMethodDef graph_methods[] = {{"unique_name", (PyCFunction)(void (*)(void))graph_unique_name, METH_VARARGS | METH_KEYWORDS,
+                                       "A name of the current scope that nothing has."},
+                                      {"_mark_name", graph_mark_name, METH_O, "Takes a name out of use."},
+                                      {"_create", graph_create, METH_VARARGS, "_create(type, inputs, attrs, name): adds an operation."},
+                                      {"_find", graph_find, METH_O, "The operation of a name, or None."},
+                                      {"_operations", graph_operations, METH_NOARGS, "All operations."},
+                                      {"node_count", graph_node_count, METH_NOARGS, "How many operations there are."},
+                                      {"_export", graph_export, METH_O, "The serialized GraphDef of the nodes from an id on."},
+                                      {"_refine", graph_refine, METH_VARARGS, "Narrows the shape of a tensor."},
+                                      {0}};
 
 PyTypeObject hrpy_graph_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_headrace.Graph",
                                 .tp_basicsize = sizeof(GraphObject),

@@ -24,7 +24,8 @@ static bool import_map(PyObject* list, hr_import_options_t* o) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     PyObject *name, *tensor;
     int index;
-    if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "UiO!", &name, &index, &hrpy_tensor_type, &tensor) || !import_text(name, &o->input_map[i].from.node))
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "UiO!", &name, &index, &hrpy_tensor_type, &tensor) ||
+        !import_text(name, &o->input_map[i].from.node))
       return false;
     o->input_map[i].from.index = index;
     o->input_map[i].to = hrpy_value(tensor);
@@ -64,14 +65,16 @@ static PyObject* import_graph(PyObject* self, PyObject* args) {
   PyObject *graph, *map, *outputs, *nodes, *controls, *out = NULL;
   const char *data, *prefix, *device, *producer;
   Py_ssize_t size, producer_size;
-  if (!PyArg_ParseTuple(args, "O!y#sO!O!O!sO!y#", &hrpy_graph_type, &graph, &data, &size, &prefix, &PyList_Type, &map, &PyList_Type, &outputs, &PyList_Type,
-                        &nodes, &device, &PyList_Type, &controls, &producer, &producer_size))
+  if (!PyArg_ParseTuple(args, "O!y#sO!O!O!sO!y#", &hrpy_graph_type, &graph, &data, &size, &prefix, &PyList_Type, &map, &PyList_Type,
+                        &outputs, &PyList_Type, &nodes, &device, &PyList_Type, &controls, &producer, &producer_size))
     return NULL;
   GraphObject* g = (GraphObject*)graph;
   if (g->finalized) return PyErr_SetString(PyExc_RuntimeError, "Graph is finalized and cannot be modified."), NULL;
   hr_arena_t arena;
   hr_arena_init(&arena);
-  hr_import_options_t o = {.prefix = hr_str(prefix), .default_device = hr_str(device), .uniquify_names = true,
+  hr_import_options_t o = {.prefix = hr_str(prefix),
+                           .default_device = hr_str(device),
+                           .uniquify_names = true,
                            .producer_ops = {producer, (size_t)producer_size}};
   hr_import_results_t results = {0};
   hr_endpoint_t* ends = hr_arena_array(&arena, (size_t)PyList_GET_SIZE(outputs) + 1, sizeof *ends);
@@ -93,10 +96,8 @@ static PyObject* import_graph(PyObject* self, PyObject* args) {
     hrpy_lock(g);
     int64_t first = g->graph->nodes.count;
     hr_status_t status;
-    Py_BEGIN_ALLOW_THREADS
-    status = hr_import_graph_def(g->graph, data, (size_t)size, &o, &results);
-    Py_END_ALLOW_THREADS
-    hrpy_unlock(g);
+    Py_BEGIN_ALLOW_THREADS status = hr_import_graph_def(g->graph, data, (size_t)size, &o, &results);
+    Py_END_ALLOW_THREADS hrpy_unlock(g);
     out = status ? hrpy_fail_build(status, g) : import_objects(g, &results, first);
   }
   hr_import_results_deinit(&results);

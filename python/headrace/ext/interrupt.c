@@ -13,26 +13,27 @@
 static struct {
   bool started;
   pthread_t main;
-  struct sigaction next;   /* the handler that was there: the interpreter's */
+  struct sigaction next; /* the handler that was there: the interpreter's */
   sem_t signalled;
-  hr_mutex_t mu;           /* guards token's renewal against the waker */
+  hr_mutex_t mu; /* guards token's renewal against the waker */
   hr_cancel_t token;
-  atomic_bool running;     /* a step of the main thread uses the token */
-  bool busy;               /* main thread only: a step inside a step (a Python function in a graph) has no token */
+  atomic_bool running; /* a step of the main thread uses the token */
+  bool busy;           /* main thread only: a step inside a step (a Python function in a graph) has no token */
 } interrupt;
 
 static void interrupt_handle(int number, siginfo_t* info, void* context) {
   int saved = errno;
   sem_post(&interrupt.signalled);
-  if (interrupt.next.sa_flags & SA_SIGINFO) interrupt.next.sa_sigaction(number, info, context);
-  else if (interrupt.next.sa_handler != SIG_IGN && interrupt.next.sa_handler != SIG_DFL) interrupt.next.sa_handler(number);
+  if (interrupt.next.sa_flags & SA_SIGINFO)
+    interrupt.next.sa_sigaction(number, info, context);
+  else if (interrupt.next.sa_handler != SIG_IGN && interrupt.next.sa_handler != SIG_DFL)
+    interrupt.next.sa_handler(number);
   errno = saved;
 }
 
 static void* interrupt_wake(void* unused) {
   for (;;) {
-    while (sem_wait(&interrupt.signalled)) {
-    }
+    while (sem_wait(&interrupt.signalled)) {}
     hr_mutex_lock(&interrupt.mu);
     if (atomic_load(&interrupt.running)) hr_cancel_start(&interrupt.token, hr_status_cancelled());
     hr_mutex_unlock(&interrupt.mu);
@@ -70,11 +71,13 @@ static bool interrupt_is_main(void) {
 /* When a session starts: puts our handler before the one that is there, unless it is there already or Ctrl-C is ignored. */
 void hrpy_interrupt_watch(void) {
   struct sigaction now;
-  if (sigaction(SIGINT, NULL, &now) || now.sa_handler == SIG_IGN || now.sa_handler == SIG_DFL || now.sa_sigaction == interrupt_handle) return;
+  if (sigaction(SIGINT, NULL, &now) || now.sa_handler == SIG_IGN || now.sa_handler == SIG_DFL || now.sa_sigaction == interrupt_handle)
+    return;
   if (!interrupt.started && (!interrupt_is_main() || !(interrupt.started = interrupt_start()))) return;
   if (!pthread_equal(pthread_self(), interrupt.main)) return;
   interrupt.next = now;
-  struct sigaction ours = {.sa_sigaction = interrupt_handle, .sa_flags = SA_SIGINFO | (now.sa_flags & (SA_RESTART | SA_ONSTACK)), .sa_mask = now.sa_mask};
+  struct sigaction ours = {
+      .sa_sigaction = interrupt_handle, .sa_flags = SA_SIGINFO | (now.sa_flags & (SA_RESTART | SA_ONSTACK)), .sa_mask = now.sa_mask};
   sigaction(SIGINT, &ours, NULL);
 }
 

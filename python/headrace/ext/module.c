@@ -8,7 +8,8 @@
 
 hrpy_hooks_t hrpy_hooks;
 
-/* --- the default graph ------------------------------------------------------------------------------------------------------------------ */
+/* --- the default graph ------------------------------------------------------------------------------------------------------------------
+ */
 static _Thread_local PyObject* module_thread_graph; /* one reference; NULL: the process's */
 static PyObject* module_global_graph;
 
@@ -45,7 +46,7 @@ static PyObject* module_reset_graph(PyObject* self, PyObject* unused) {
   Py_RETURN_NONE;
 }
 
-/* --- hooks ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- hooks --- */
 static bool module_take(PyObject* hooks, const char* name, PyObject** out) {
   PyObject* o = PyDict_GetItemString(hooks, name);
   if (!o) return PyErr_Format(PyExc_KeyError, "hook %s is missing", name), false;
@@ -56,10 +57,11 @@ static bool module_take(PyObject* hooks, const char* name, PyObject** out) {
 static PyObject* module_install(PyObject* self, PyObject* hooks) {
   (void)self;
   if (!PyDict_Check(hooks)) return PyErr_SetString(PyExc_TypeError, "hooks come as a dict"), NULL;
-  if (!module_take(hooks, "operation", (PyObject**)&hrpy_hooks.operation) || !module_take(hooks, "tensor", (PyObject**)&hrpy_hooks.tensor) ||
-      !module_take(hooks, "make_graph", &hrpy_hooks.make_graph) || !module_take(hooks, "convert", &hrpy_hooks.convert) ||
-      !module_take(hooks, "make_result", &hrpy_hooks.make_result) || !module_take(hooks, "error", &hrpy_hooks.error) ||
-      !module_take(hooks, "make_shape", &hrpy_hooks.make_shape) || !module_take(hooks, "make_slices", &hrpy_hooks.make_slices))
+  if (!module_take(hooks, "operation", (PyObject**)&hrpy_hooks.operation) ||
+      !module_take(hooks, "tensor", (PyObject**)&hrpy_hooks.tensor) || !module_take(hooks, "make_graph", &hrpy_hooks.make_graph) ||
+      !module_take(hooks, "convert", &hrpy_hooks.convert) || !module_take(hooks, "make_result", &hrpy_hooks.make_result) ||
+      !module_take(hooks, "error", &hrpy_hooks.error) || !module_take(hooks, "make_shape", &hrpy_hooks.make_shape) ||
+      !module_take(hooks, "make_slices", &hrpy_hooks.make_slices))
     return NULL;
   PyObject *numbers = PyDict_GetItemString(hooks, "dtypes"), *number, *dtype;
   if (!numbers || !PyDict_Check(numbers)) return PyErr_SetString(PyExc_KeyError, "hook dtypes is missing"), NULL;
@@ -92,13 +94,16 @@ int hrpy_dtype_number(PyObject* dtype) {
   return n;
 }
 
-/* --- failures -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- failures --- */
 static PyObject* module_raise(int code, const char* message, GraphObject* graph) {
   PyObject* text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
-  PyObject* e = text && hrpy_hooks.error ? PyObject_CallFunction(hrpy_hooks.error, "iOO", code, text, graph ? (PyObject*)graph : Py_None) : NULL;
+  PyObject* e =
+      text && hrpy_hooks.error ? PyObject_CallFunction(hrpy_hooks.error, "iOO", code, text, graph ? (PyObject*)graph : Py_None) : NULL;
   Py_XDECREF(text);
-  if (e) PyErr_SetObject((PyObject*)Py_TYPE(e), e);
-  else if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, message);
+  if (e)
+    PyErr_SetObject((PyObject*)Py_TYPE(e), e);
+  else if (!PyErr_Occurred())
+    PyErr_SetString(PyExc_RuntimeError, message);
   Py_XDECREF(e);
   return NULL;
 }
@@ -122,7 +127,7 @@ void hrpy_raise(TF_Status* status, GraphObject* graph) {
   if (TF_GetCode(status) != TF_OK) module_raise((int)TF_GetCode(status), TF_Message(status), graph);
 }
 
-/* --- the rest ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the rest --- */
 static PyObject* module_load_library(PyObject* self, PyObject* path) {
   (void)self;
   PyObject* bytes = NULL;
@@ -184,16 +189,15 @@ static PyObject* module_op_def(PyObject* self, PyObject* name) {
   return out;
 }
 
-static PyMethodDef module_methods[] = {
-    {"default_graph", module_default_graph, METH_NOARGS, "The graph that new operations go to."},
-    {"swap_graph", module_swap_graph, METH_O, "Sets this thread's default graph; gives the one before."},
-    {"reset_graph", module_reset_graph, METH_NOARGS, "Forgets the process's default graph."},
-    {"install", module_install, METH_O, "Takes the classes and functions that Python provides."},
-    {"load_library", module_load_library, METH_O, "Loads a shared library of ops; gives its OpList."},
-    {"op_names", module_op_names, METH_NOARGS, "Names of all registered ops."},
-    {"op_def", module_op_def, METH_O, "The serialized OpDef of a registered op."},
-    {"has_op", module_has_op, METH_O, "Whether an op is registered."},
-    {0}};
+static PyMethodDef module_methods[] = {{"default_graph", module_default_graph, METH_NOARGS, "The graph that new operations go to."},
+                                       {"swap_graph", module_swap_graph, METH_O, "Sets this thread's default graph; gives the one before."},
+                                       {"reset_graph", module_reset_graph, METH_NOARGS, "Forgets the process's default graph."},
+                                       {"install", module_install, METH_O, "Takes the classes and functions that Python provides."},
+                                       {"load_library", module_load_library, METH_O, "Loads a shared library of ops; gives its OpList."},
+                                       {"op_names", module_op_names, METH_NOARGS, "Names of all registered ops."},
+                                       {"op_def", module_op_def, METH_O, "The serialized OpDef of a registered op."},
+                                       {"has_op", module_has_op, METH_O, "Whether an op is registered."},
+                                       {0}};
 
 static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT, .m_name = "_headrace", .m_size = -1, .m_methods = module_methods};
 

@@ -49,7 +49,7 @@ PyObject* hrpy_shape_object(const hr_pshape_t* s) {
   return o;
 }
 
-/* --- Operation -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Operation --- */
 #define OPERATION(self) ((OperationObject*)(self))
 static PyObject* operation_name(PyObject* self, void* c) { return (void)c, node_text(OPERATION(self)->node->name); }
 static PyObject* operation_type(PyObject* self, void* c) { return (void)c, node_text(OPERATION(self)->node->attrs.def->name); }
@@ -63,8 +63,10 @@ static PyObject* operation_outputs(PyObject* self, void* c) {
   PyObject* list = PyList_New(n);
   for (int i = 0; list && i < n; ++i) {
     PyObject* t = hrpy_node_output(OPERATION(self), i);
-    if (!t) Py_CLEAR(list);
-    else PyList_SET_ITEM(list, i, t);
+    if (!t)
+      Py_CLEAR(list);
+    else
+      PyList_SET_ITEM(list, i, t);
   }
   return list;
 }
@@ -75,8 +77,10 @@ static PyObject* operation_inputs(PyObject* self, void* c) {
   PyObject* tuple = PyTuple_New(node->input_count);
   for (int i = 0; tuple && i < node->input_count; ++i) {
     PyObject* t = hrpy_value_object(OPERATION(self)->graph, node->inputs[i]);
-    if (!t) Py_CLEAR(tuple);
-    else PyTuple_SET_ITEM(tuple, i, t);
+    if (!t)
+      Py_CLEAR(tuple);
+    else
+      PyTuple_SET_ITEM(tuple, i, t);
   }
   return tuple;
 }
@@ -85,8 +89,10 @@ static PyObject* operation_nodes(GraphObject* g, hr_node_t* const* nodes, int64_
   PyObject* list = PyList_New(n);
   for (int64_t i = 0; list && i < n; ++i) {
     PyObject* o = hrpy_node_object(g, nodes[i]);
-    if (!o) Py_CLEAR(list);
-    else PyList_SET_ITEM(list, i, o);
+    if (!o)
+      Py_CLEAR(list);
+    else
+      PyList_SET_ITEM(list, i, o);
   }
   return list;
 }
@@ -223,7 +229,7 @@ PyTypeObject hrpy_operation_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_h
                                     .tp_methods = operation_methods,
                                     .tp_getset = operation_getset};
 
-/* --- Tensor --------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Tensor --- */
 #define TENSOR(self) ((TensorObject*)(self))
 static PyObject* tensor_op(PyObject* self, void* c) { return (void)c, Py_NewRef((PyObject*)TENSOR(self)->operation); }
 static PyObject* tensor_graph(PyObject* self, void* c) { return (void)c, Py_NewRef((PyObject*)TENSOR(self)->operation->graph); }

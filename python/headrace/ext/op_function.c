@@ -8,20 +8,19 @@
 #include "ext.h"
 
 typedef struct {
-  PyObject* name;    /* of the keyword */
-  int16_t input;     /* index of the input argument; -1 for an attr */
-  int16_t attr;      /* index of the attr; -1 */
+  PyObject* name; /* of the keyword */
+  int16_t input;  /* index of the input argument; -1 for an attr */
+  int16_t attr;   /* index of the attr; -1 */
 } op_param_t;
 
 typedef struct {
-  PyObject_HEAD
-  vectorcallfunc call;
+  PyObject_HEAD vectorcallfunc call;
   const hr_op_def_t* def;
   op_param_t* params; /* the last one is `name`: both indices -1 */
   int param_count;
   bool keywords_only;
   PyObject* op_name;
-  PyObject* result;   /* the namedtuple's class; NULL until needed */
+  PyObject* result; /* the namedtuple's class; NULL until needed */
   PyObject* dict;
 } OpFunctionObject;
 
@@ -31,13 +30,13 @@ enum { OP_PARAMS = 40, OP_ATTRS = 48 };
 typedef struct {
   OpFunctionObject* f;
   GraphObject* graph;
-  PyObject* name;              /* full */
-  PyObject* scope;             /* the scope to go back to; NULL: not entered */
-  PyObject* thread_graph;      /* to go back to */
+  PyObject* name;         /* full */
+  PyObject* scope;        /* the scope to go back to; NULL: not entered */
+  PyObject* thread_graph; /* to go back to */
   HR_VEC(hr_value_t) inputs;
-  HR_VEC(PyObject*) held;      /* converted values */
+  HR_VEC(PyObject*) held; /* converted values */
   int32_t lists[OP_PARAMS];
-  int32_t types[OP_ATTRS];     /* fixed so far, by attr; 0: not */
+  int32_t types[OP_ATTRS];                /* fixed so far, by attr; 0: not */
   const hr_arg_def_t* fixed_by[OP_ATTRS]; /* the argument that did */
   hr_arena_t arena;
   hr_attr_keeper_t keeper;
@@ -45,7 +44,7 @@ typedef struct {
   int attr_count;
 } op_call_t;
 
-/* --- arguments ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- arguments --- */
 static bool op_bind_keyword(OpFunctionObject* f, PyObject* key, PyObject* value, PyObject** slots) {
   for (int i = 0; i < f->param_count; ++i) {
     if (f->params[i].name != key && PyUnicode_Compare(f->params[i].name, key)) continue;
@@ -59,7 +58,8 @@ static bool op_bind_keyword(OpFunctionObject* f, PyObject* key, PyObject* value,
 
 static bool op_bind(OpFunctionObject* f, PyObject* const* args, Py_ssize_t n, PyObject* keys, PyObject** slots) {
   if (n > f->param_count || (n && f->keywords_only))
-    return PyErr_Format(PyExc_TypeError, "%U() takes %d positional arguments but %zd were given", f->op_name, f->keywords_only ? 0 : f->param_count, n),
+    return PyErr_Format(PyExc_TypeError, "%U() takes %d positional arguments but %zd were given", f->op_name,
+                        f->keywords_only ? 0 : f->param_count, n),
            false;
   for (int i = 0; i < f->param_count; ++i) slots[i] = i < n ? args[i] : NULL;
   for (Py_ssize_t k = 0; keys && k < PyTuple_GET_SIZE(keys); ++k)
@@ -88,7 +88,7 @@ static GraphObject* op_find_graph(OpFunctionObject* f, PyObject* const* slots) {
   return hrpy_default_graph();
 }
 
-/* --- inputs ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- inputs --- */
 static PyObject* op_swap_graph(PyObject* graph) { /* through the module, which owns the thread's */
   PyObject* m = PyImport_ImportModule("headrace._headrace");
   PyObject* old = m ? PyObject_CallMethod(m, "swap_graph", "O", graph) : NULL;
@@ -109,12 +109,11 @@ static void op_leave_scope(op_call_t* c) {
   Py_SETREF(c->graph->name_stack, c->scope);
   c->scope = NULL;
   if (!c->thread_graph) return;
-  PyObject *type, *why, *trace;
-  PyErr_Fetch(&type, &why, &trace);
+  PyObject* error = hrpy_take_error();
   PyObject* old = op_swap_graph(c->thread_graph);
   Py_XDECREF(old);
   Py_CLEAR(c->thread_graph);
-  PyErr_Restore(type, why, trace);
+  hrpy_put_error(error);
 }
 
 static bool op_plain_number(PyObject* o, int dtype) {
@@ -164,8 +163,8 @@ static bool op_wrong_type(op_call_t* c, const hr_arg_def_t* arg, int got, int wa
     PyErr_Format(PyExc_TypeError, "Input '%s' of '%U' Op has type %s that does not match type %s of argument '%s'.", arg->name.data,
                  c->f->op_name, hr_dtype_name(got), hr_dtype_name(want), by->name.data);
   else
-    PyErr_Format(PyExc_TypeError, "Input '%s' of '%U' Op has type %s that does not match expected type of %s.", arg->name.data, c->f->op_name,
-                 hr_dtype_name(got), hr_dtype_name(want));
+    PyErr_Format(PyExc_TypeError, "Input '%s' of '%U' Op has type %s that does not match expected type of %s.", arg->name.data,
+                 c->f->op_name, hr_dtype_name(got), hr_dtype_name(want));
   return false;
 }
 
@@ -187,7 +186,8 @@ static bool op_input(op_call_t* c, const hr_arg_def_t* arg, PyObject* value, int
   PyObject* made = NULL;
   if (!hrpy_is_tensor(value)) {
     int preferred = 0;
-    if (!*want && arg->type_attr >= 0 && c->f->def->attrs[arg->type_attr].has_default) preferred = c->f->def->attrs[arg->type_attr].value.u.type;
+    if (!*want && arg->type_attr >= 0 && c->f->def->attrs[arg->type_attr].has_default)
+      preferred = c->f->def->attrs[arg->type_attr].value.u.type;
     PyObject* name = suffix < 0 ? PyUnicode_FromStringAndSize(arg->name.data, (Py_ssize_t)arg->name.size)
                                 : PyUnicode_FromFormat("%s_%d", arg->name.data, suffix);
     made = name ? op_convert(c, value, *want, preferred, name, arg->is_ref) : NULL;
@@ -198,7 +198,8 @@ static bool op_input(op_call_t* c, const hr_arg_def_t* arg, PyObject* value, int
     if (status) return Py_DECREF(made), hrpy_fail(status, c->graph), false;
   }
   if (hrpy_graph_of(value) != c->graph)
-    return PyErr_Format(PyExc_ValueError, "Tensor %R must be from the same graph as the other inputs of '%U'.", value, c->f->op_name), false;
+    return PyErr_Format(PyExc_ValueError, "Tensor %R must be from the same graph as the other inputs of '%U'.", value, c->f->op_name),
+           false;
   int type = op_tensor_type(value);
   if (*want && type != *want) return op_wrong_type(c, arg, type, *want);
   if (!*want && arg->type_attr >= 0) {
@@ -213,7 +214,8 @@ static bool op_input(op_call_t* c, const hr_arg_def_t* arg, PyObject* value, int
 static bool op_input_list(op_call_t* c, int index, PyObject* value) {
   const hr_arg_def_t* arg = &c->f->def->inputs[index];
   if (!PyList_Check(value) && !PyTuple_Check(value))
-    return PyErr_Format(PyExc_TypeError, "Expected list for '%s' argument to '%U' Op, not %R.", arg->name.data, c->f->op_name, value), false;
+    return PyErr_Format(PyExc_TypeError, "Expected list for '%s' argument to '%U' Op, not %R.", arg->name.data, c->f->op_name, value),
+           false;
   PyObject* seq = PySequence_Fast(value, "a list");
   if (!seq) return false;
   Py_ssize_t n = PySequence_Fast_GET_SIZE(seq);
@@ -245,7 +247,7 @@ static bool op_inputs(op_call_t* c, PyObject* const* slots) {
   return true;
 }
 
-/* --- the rest of a call ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- the rest of a call --- */
 static bool op_attrs(op_call_t* c, PyObject* const* slots) {
   OpFunctionObject* f = c->f;
   for (int i = f->def->input_count; i < f->param_count; ++i) {
@@ -273,8 +275,10 @@ static PyObject* op_output_list(OperationObject* op, int from, int count) {
   PyObject* list = PyList_New(count);
   for (int i = 0; list && i < count; ++i) {
     PyObject* t = hrpy_node_output(op, from + i);
-    if (!t) Py_CLEAR(list);
-    else PyList_SET_ITEM(list, i, t);
+    if (!t)
+      Py_CLEAR(list);
+    else
+      PyList_SET_ITEM(list, i, t);
   }
   return list;
 }
@@ -309,8 +313,10 @@ static PyObject* op_results(OpFunctionObject* f, PyObject* made) { /* takes made
     hr_status_t status = hr_sig_arg_length(f->def, op->node->attrs.values, true, i, &count);
     PyObject* o = status ? hrpy_fail(status, op->graph) : op_output(op, &f->def->outputs[i], from, count);
     from += count;
-    if (!o) Py_CLEAR(tuple);
-    else PyTuple_SET_ITEM(tuple, i, o);
+    if (!o)
+      Py_CLEAR(tuple);
+    else
+      PyTuple_SET_ITEM(tuple, i, o);
   }
   PyObject* type = tuple ? op_result_class(f) : NULL;
   if (type) out = PyObject_Call(type, tuple, NULL);
@@ -323,8 +329,12 @@ static PyObject* op_finish(op_call_t* c, PyObject* const* slots) {
   if (!op_inputs(c, slots)) return NULL;
   op_leave_scope(c);
   if (!op_attrs(c, slots)) return NULL;
-  hr_node_desc_t desc = {.op = c->f->def->name, .inputs = c->inputs.data, .input_count = (int32_t)c->inputs.count, .input_lists = c->lists,
-                         .attrs = c->attrs, .attr_count = c->attr_count};
+  hr_node_desc_t desc = {.op = c->f->def->name,
+                         .inputs = c->inputs.data,
+                         .input_count = (int32_t)c->inputs.count,
+                         .input_lists = c->lists,
+                         .attrs = c->attrs,
+                         .attr_count = c->attr_count};
   PyObject* made = hrpy_add(c->graph, &desc, c->name);
   return made ? op_results(c->f, made) : NULL;
 }
@@ -385,7 +395,7 @@ static PyObject* op_call_typed(PyObject* self, PyObject* args) {
   return op_run((OpFunctionObject*)f, slots, y);
 }
 
-/* --- making one ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- making one --- */
 static bool op_is_inferred(const hr_op_def_t* def, int attr) {
   for (int i = 0; i < def->input_count; ++i)
     if (def->inputs[i].type_attr == attr || def->inputs[i].number_attr == attr || def->inputs[i].list_attr == attr) return true;
@@ -404,13 +414,17 @@ static bool op_add_param(OpFunctionObject* f, hr_str_t name, int input, int attr
 
 static bool op_make_params(OpFunctionObject* f, PyObject* renames) {
   const hr_op_def_t* def = f->def;
-  if (def->input_count + def->attr_count + 1 > OP_PARAMS) return PyErr_Format(PyExc_ValueError, "op %U has too many arguments", f->op_name), false;
-  if (!(f->params = PyMem_Calloc((size_t)def->input_count + (size_t)def->attr_count + 1, sizeof *f->params))) return PyErr_NoMemory(), false;
+  if (def->input_count + def->attr_count + 1 > OP_PARAMS)
+    return PyErr_Format(PyExc_ValueError, "op %U has too many arguments", f->op_name), false;
+  if (!(f->params = PyMem_Calloc((size_t)def->input_count + (size_t)def->attr_count + 1, sizeof *f->params)))
+    return PyErr_NoMemory(), false;
   for (int i = 0; i < def->input_count; ++i)
     if (!op_add_param(f, def->inputs[i].name, i, -1, renames)) return false;
   for (int with_default = 0; with_default < 2; ++with_default)
     for (int i = 0; i < def->attr_count; ++i)
-      if (def->attrs[i].has_default == (bool)with_default && !op_is_inferred(def, i) && !op_add_param(f, def->attrs[i].name, -1, i, renames)) return false;
+      if (def->attrs[i].has_default == (bool)with_default && !op_is_inferred(def, i) &&
+          !op_add_param(f, def->attrs[i].name, -1, i, renames))
+        return false;
   return op_add_param(f, HR_STR("name"), -1, -1, Py_None);
 }
 
@@ -469,8 +483,7 @@ static PyObject* op_params(PyObject* self, void* closure) {
 }
 
 static PyGetSetDef op_getset[] = {{"__doc__", op_doc, NULL, NULL, NULL}, {"_params", op_params, NULL, NULL, NULL}, {0}};
-static PyMemberDef op_members[] = {{"__name__", T_OBJECT, offsetof(OpFunctionObject, op_name), READONLY, NULL},
-                                   {0}};
+static PyMemberDef op_members[] = {{"__name__", T_OBJECT, offsetof(OpFunctionObject, op_name), READONLY, NULL}, {0}};
 
 PyTypeObject hrpy_op_function_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_headrace.OpFunction",
                                       .tp_basicsize = sizeof(OpFunctionObject),
@@ -485,6 +498,7 @@ PyTypeObject hrpy_op_function_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "
                                       .tp_members = op_members,
                                       .tp_getset = op_getset};
 
-PyMethodDef hrpy_op_methods[] = {{"op_function", op_function, METH_VARARGS, "op_function(name, renames, keywords_only): the callable of an op."},
-                                {"call_typed", op_call_typed, METH_VARARGS, "call_typed(function, x, y, name): x takes the type of tensor y."},
-                                {0}};
+PyMethodDef hrpy_op_methods[] = {
+    {"op_function", op_function, METH_VARARGS, "op_function(name, renames, keywords_only): the callable of an op."},
+    {"call_typed", op_call_typed, METH_VARARGS, "call_typed(function, x, y, name): x takes the type of tensor y."},
+    {0}};

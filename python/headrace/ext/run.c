@@ -10,25 +10,24 @@
 enum { RUN_FEW = 8, RUN_ENTRIES_MOST = 1024 };
 
 struct hrpy_prepared {
-  int users;                /* the table, and running steps; under the interpreter's lock */
+  int users; /* the table, and running steps; under the interpreter's lock */
   uint64_t hash;
   int feed_count, fetch_count, target_count; /* fetch_count: tensors only */
-  int item_count;           /* what the script fetches, tensors and operations in its order */
-  hr_callable_t* callable;  /* NULL: nothing needs to run */
-  int32_t* sources;         /* of each item: which fetched tensor, or one of the values below; lies behind the key */
-  hr_value_t key[];         /* feeds, then fetched items; an operation has index -1 */
+  int item_count;                            /* what the script fetches, tensors and operations in its order */
+  hr_callable_t* callable;                   /* NULL: nothing needs to run */
+  int32_t* sources;                          /* of each item: which fetched tensor, or one of the values below; lies behind the key */
+  hr_value_t key[];                          /* feeds, then fetched items; an operation has index -1 */
 };
 enum { SOURCE_NONE = -1, SOURCE_FEED = -2 }; /* an operation; SOURCE_FEED - k: what is fed as feed k is fetched */
 
 typedef struct {
-  PyObject_HEAD
-  vectorcallfunc call;
+  PyObject_HEAD vectorcallfunc call;
   SessionObject* session;
   hrpy_prepared_t* prepared;
   int kind; /* 0: one item, 1: list, 2: tuple */
 } CallableObject;
 
-/* --- prepared steps -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- prepared steps --- */
 static void run_drop(hrpy_prepared_t* p) {
   if (!p || --p->users) return;
   if (p->callable) hr_callable_destroy(p->callable);
@@ -46,7 +45,8 @@ void hrpy_session_forget(SessionObject* s) {
 
 static uint64_t run_hash(const hr_value_t* key, int count, int feeds) {
   uint64_t h = (uint64_t)feeds * 0x9E3779B97F4A7C15u;
-  for (int i = 0; i < count; ++i) h = (h ^ ((uint64_t)(uintptr_t)key[i].node >> 4) ^ ((uint64_t)(uint32_t)key[i].index << 56)) * 0xD6E8FEB86659FD93u, h ^= h >> 32;
+  for (int i = 0; i < count; ++i)
+    h = (h ^ ((uint64_t)(uintptr_t)key[i].node >> 4) ^ ((uint64_t)(uint32_t)key[i].index << 56)) * 0xD6E8FEB86659FD93u, h ^= h >> 32;
   return h;
 }
 
@@ -71,7 +71,8 @@ static bool run_grow(SessionObject* s) {
   if (!table) return PyErr_NoMemory(), false;
   for (int i = 0; i < s->prepared_capacity; ++i)
     if (s->prepared[i])
-      *run_slot(table, capacity, s->prepared[i]->hash, s->prepared[i]->key, s->prepared[i]->feed_count, s->prepared[i]->item_count) = s->prepared[i];
+      *run_slot(table, capacity, s->prepared[i]->hash, s->prepared[i]->key, s->prepared[i]->feed_count, s->prepared[i]->item_count) =
+          s->prepared[i];
   PyMem_Free(s->prepared);
   s->prepared = table;
   s->prepared_capacity = capacity;
@@ -126,10 +127,8 @@ static hrpy_prepared_t* run_prepare(SessionObject* s, const hr_value_t* key, int
     p->target_count = run.target_count;
     if (run.fetch_count || run.target_count) {
       hr_callable_t* callable = NULL;
-      Py_BEGIN_ALLOW_THREADS
-      status = hr_session_make_callable(s->session, &run, &callable);
-      Py_END_ALLOW_THREADS
-      p->callable = callable;
+      Py_BEGIN_ALLOW_THREADS status = hr_session_make_callable(s->session, &run, &callable);
+      Py_END_ALLOW_THREADS p->callable = callable;
     }
   } else {
     PyErr_NoMemory();
@@ -170,13 +169,14 @@ static hrpy_prepared_t* run_find(SessionObject* s, const hr_value_t* key, int fe
   return p;
 }
 
-/* --- feeds ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- feeds --- */
 static bool run_bad_shape(hr_value_t v, const hr_tensor_t* t) {
   PyObject* want = hrpy_shape_object(hr_value_shape(v));
   PyObject* got = PyTuple_New(t->shape.rank);
   for (int i = 0; got && i < t->shape.rank; ++i) PyTuple_SET_ITEM(got, i, PyLong_FromLongLong(t->shape.dims[i]));
   if (want && got)
-    PyErr_Format(PyExc_ValueError, "Cannot feed value of shape %R for Tensor '%s:%d', which has shape '%S'", got, v.node->name.data, v.index, want);
+    PyErr_Format(PyExc_ValueError, "Cannot feed value of shape %R for Tensor '%s:%d', which has shape '%S'", got, v.node->name.data,
+                 v.index, want);
   Py_XDECREF(want);
   Py_XDECREF(got);
   return false;
@@ -185,11 +185,17 @@ static bool run_bad_shape(hr_value_t v, const hr_tensor_t* t) {
 static bool run_feed(hr_value_t v, PyObject* value, hr_tensor_t* out) {
   int dtype = (int)hr_dtype_base(hr_value_type(v));
   if (hrpy_is_tensor(value))
-    return PyErr_SetString(PyExc_TypeError, "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, "
-                                            "lists, numpy ndarrays, or TensorHandles."), false;
-  if (PyFloat_Check(value) && (hr_dtype_in((hr_dtype_t)dtype, HR_M_INTEGER)) && PyFloat_AS_DOUBLE(value) != (double)(int64_t)PyFloat_AS_DOUBLE(value))
-    return PyErr_Format(PyExc_TypeError, "Type of feed value %R with type %s is not compatible with Tensor type %s. Try explicitly setting the type of the "
-                                         "feed tensor to a larger type (e.g. int64).", value, Py_TYPE(value)->tp_name, hr_dtype_name(dtype)), false;
+    return PyErr_SetString(PyExc_TypeError,
+                           "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, strings, "
+                           "lists, numpy ndarrays, or TensorHandles."),
+           false;
+  if (PyFloat_Check(value) && (hr_dtype_in((hr_dtype_t)dtype, HR_M_INTEGER)) &&
+      PyFloat_AS_DOUBLE(value) != (double)(int64_t)PyFloat_AS_DOUBLE(value))
+    return PyErr_Format(PyExc_TypeError,
+                        "Type of feed value %R with type %s is not compatible with Tensor type %s. Try explicitly setting the type of the "
+                        "feed tensor to a larger type (e.g. int64).",
+                        value, Py_TYPE(value)->tp_name, hr_dtype_name(dtype)),
+           false;
   if (!hrpy_to_tensor(value, dtype, out)) return false;
   if (hr_pshape_accepts(hr_value_shape(v), &out->shape)) return true;
   run_bad_shape(v, out);
@@ -197,11 +203,11 @@ static bool run_feed(hr_value_t v, PyObject* value, hr_tensor_t* out) {
   return false;
 }
 
-/* --- one step ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- one step --- */
 typedef struct {
-  const char* options;  /* serialized RunOptions; NULL */
+  const char* options; /* serialized RunOptions; NULL */
   size_t options_size;
-  char* metadata;       /* out, when wanted */
+  char* metadata; /* out, when wanted */
   size_t metadata_size;
   bool want_metadata;
 } run_extra_t;
@@ -213,11 +219,10 @@ static hr_status_t run_step(hrpy_prepared_t* p, const hr_tensor_t* feeds, hr_ten
   hr_cancel_t* cancel = hrpy_interrupt_begin();
   options.cancel = cancel;
   hr_status_t status;
-  Py_BEGIN_ALLOW_THREADS
-  status = hr_callable_run(p->callable, cancel || (extra && extra->options) ? &options : NULL, feeds, fetches,
-                           extra && extra->want_metadata ? &extra->metadata : NULL, extra && extra->want_metadata ? &extra->metadata_size : NULL);
-  Py_END_ALLOW_THREADS
-  hrpy_interrupt_end(cancel);
+  Py_BEGIN_ALLOW_THREADS status = hr_callable_run(p->callable, cancel || (extra && extra->options) ? &options : NULL, feeds, fetches,
+                                                  extra && extra->want_metadata ? &extra->metadata : NULL,
+                                                  extra && extra->want_metadata ? &extra->metadata_size : NULL);
+  Py_END_ALLOW_THREADS hrpy_interrupt_end(cancel);
   return status;
 }
 
@@ -236,9 +241,12 @@ static PyObject* run_results(const hrpy_prepared_t* p, const hr_tensor_t* feeds,
   PyObject* list = kind == 1 ? PyList_New(p->item_count) : PyTuple_New(p->item_count);
   for (int i = 0; list && i < p->item_count; ++i) {
     PyObject* o = run_result(p, i, feeds, fetches);
-    if (!o) Py_CLEAR(list);
-    else if (kind == 1) PyList_SET_ITEM(list, i, o);
-    else PyTuple_SET_ITEM(list, i, o);
+    if (!o)
+      Py_CLEAR(list);
+    else if (kind == 1)
+      PyList_SET_ITEM(list, i, o);
+    else
+      PyTuple_SET_ITEM(list, i, o);
   }
   return list;
 }
@@ -252,9 +260,12 @@ static PyObject* run_finish(SessionObject* s, hrpy_prepared_t* p, hr_tensor_t* f
   if (fetches) {
     for (int i = 0; i < fetch_count; ++i) fetches[i].buffer = NULL;
     hr_status_t status = run_step(p, feeds, fetches, extra);
-    if (!status) out = run_results(p, feeds, fetches, kind);
-    else if (PyErr_CheckSignals()) hr_status_release(status); /* KeyboardInterrupt comes before what it caused */
-    else hrpy_fail(status, s->graph);
+    if (!status)
+      out = run_results(p, feeds, fetches, kind);
+    else if (PyErr_CheckSignals())
+      hr_status_release(status); /* KeyboardInterrupt comes before what it caused */
+    else
+      hrpy_fail(status, s->graph);
     for (int i = 0; i < fetch_count; ++i) hr_tensor_release(&fetches[i]);
   }
   if (fetches != few) PyMem_Free(fetches);
@@ -263,11 +274,14 @@ static PyObject* run_finish(SessionObject* s, hrpy_prepared_t* p, hr_tensor_t* f
   return out;
 }
 
-/* --- Session.run ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- Session.run --- */
 static bool run_item(SessionObject* s, PyObject* o, hr_value_t* out) { /* false without an exception: not for here */
-  if (hrpy_is_tensor(o)) *out = hrpy_value(o);
-  else if (hrpy_is_operation(o)) *out = (hr_value_t){((OperationObject*)o)->node, -1};
-  else return false;
+  if (hrpy_is_tensor(o))
+    *out = hrpy_value(o);
+  else if (hrpy_is_operation(o))
+    *out = (hr_value_t){((OperationObject*)o)->node, -1};
+  else
+    return false;
   return out->node->graph == s->graph->graph;
 }
 
@@ -281,7 +295,8 @@ static int run_items(SessionObject* s, PyObject* fetches, hr_value_t* key) { /* 
 }
 
 static PyObject* run_any(PyObject* self, PyObject* const* slots) {
-  return PyObject_CallMethod(self, "_run_any", "OOOO", slots[0], slots[1] ? slots[1] : Py_None, slots[2] ? slots[2] : Py_None, slots[3] ? slots[3] : Py_None);
+  return PyObject_CallMethod(self, "_run_any", "OOOO", slots[0], slots[1] ? slots[1] : Py_None, slots[2] ? slots[2] : Py_None,
+                             slots[3] ? slots[3] : Py_None);
 }
 
 static bool run_arguments(PyObject* const* args, Py_ssize_t n, PyObject* names, PyObject** slots) {
@@ -291,7 +306,8 @@ static bool run_arguments(PyObject* const* args, Py_ssize_t n, PyObject* names, 
   for (Py_ssize_t k = 0; names && k < PyTuple_GET_SIZE(names); ++k) {
     int i = 0;
     while (i < 4 && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, k), known[i])) ++i;
-    if (i == 4 || slots[i]) return PyErr_Format(PyExc_TypeError, "run() got an unexpected or repeated argument %R", PyTuple_GET_ITEM(names, k)), false;
+    if (i == 4 || slots[i])
+      return PyErr_Format(PyExc_TypeError, "run() got an unexpected or repeated argument %R", PyTuple_GET_ITEM(names, k)), false;
     slots[i] = args[n + k];
   }
   if (!slots[0]) return PyErr_SetString(PyExc_TypeError, "run() misses what to fetch"), false;
@@ -323,7 +339,7 @@ PyObject* hrpy_session_run(PyObject* self, PyObject* const* args, Py_ssize_t n, 
   return NULL;
 }
 
-/* --- the general road ---------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the general road --- */
 typedef struct {
   hr_value_t* key;
   int feeds, items;
@@ -363,7 +379,8 @@ PyObject* hrpy_session_run_flat(PyObject* self, PyObject* args) {
   PyObject *fetches, *feeds, *values, *options, *out = NULL;
   run_extra_t extra = {0};
   int want;
-  if (!PyArg_ParseTuple(args, "O!O!O!Op", &PyList_Type, &fetches, &PyList_Type, &feeds, &PyList_Type, &values, &options, &want)) return NULL;
+  if (!PyArg_ParseTuple(args, "O!O!O!Op", &PyList_Type, &fetches, &PyList_Type, &feeds, &PyList_Type, &values, &options, &want))
+    return NULL;
   if (options != Py_None) {
     if (!PyBytes_Check(options)) return PyErr_SetString(PyExc_TypeError, "options come as bytes"), NULL;
     extra.options = PyBytes_AS_STRING(options);
@@ -374,7 +391,8 @@ PyObject* hrpy_session_run_flat(PyObject* self, PyObject* args) {
   if (!run_ready(s) || !run_read_key(s, fetches, feeds, &k)) return NULL;
   hr_tensor_t* tensors = PyList_GET_SIZE(values) == k.feeds ? run_read_values(k.key, PySequence_Fast_ITEMS(values), k.feeds) : NULL;
   hrpy_prepared_t* p = tensors ? run_find(s, k.key, k.feeds, k.items) : NULL;
-  if (p) out = run_finish(s, p, tensors, 1, &extra);
+  if (p)
+    out = run_finish(s, p, tensors, 1, &extra);
   else
     for (int i = 0; tensors && i < k.feeds; ++i) hr_tensor_release(&tensors[i]);
   PyMem_Free(tensors);
@@ -384,7 +402,7 @@ PyObject* hrpy_session_run_flat(PyObject* self, PyObject* args) {
   return out;
 }
 
-/* --- callables -------------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- callables --- */
 static PyObject* callable_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* names) {
   CallableObject* c = (CallableObject*)self;
   hrpy_prepared_t* p = c->prepared;
@@ -437,10 +455,9 @@ PyTypeObject hrpy_callable_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_he
                                    .tp_call = PyVectorcall_Call,
                                    .tp_dealloc = callable_dealloc};
 
-/* --- partial runs ------------------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- partial runs --- */
 typedef struct {
-  PyObject_HEAD
-  SessionObject* session;
+  PyObject_HEAD SessionObject* session;
   hr_partial_run_t* partial;
 } PartialObject;
 
@@ -488,10 +505,8 @@ static PyObject* partial_run(PyObject* self, PyObject* args) {
     hr_run_t run = run_signature(k.key, k.feeds, k.items, want, targets, p->sources);
     run.feed_values = tensors;
     hr_status_t status;
-    Py_BEGIN_ALLOW_THREADS
-    status = hr_partial_run_step(o->partial, &run, got);
-    Py_END_ALLOW_THREADS
-    out = status ? hrpy_fail(status, s->graph) : run_results(p, tensors, got, 1);
+    Py_BEGIN_ALLOW_THREADS status = hr_partial_run_step(o->partial, &run, got);
+    Py_END_ALLOW_THREADS out = status ? hrpy_fail(status, s->graph) : run_results(p, tensors, got, 1);
     for (int i = 0; i < run.fetch_count; ++i) hr_tensor_release(&got[i]);
     for (int i = 0; i < k.feeds; ++i) hr_tensor_release(&tensors[i]);
   } else if (!PyErr_Occurred()) {
@@ -514,8 +529,5 @@ static void partial_dealloc(PyObject* self) {
 }
 
 static PyMethodDef partial_methods[] = {{"run", partial_run, METH_VARARGS, "run(fetches, feeds, values)"}, {0}};
-PyTypeObject hrpy_partial_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_headrace.PartialRun",
-                                  .tp_basicsize = sizeof(PartialObject),
-                                  .tp_flags = Py_TPFLAGS_DEFAULT,
-                                  .tp_dealloc = partial_dealloc,
-                                  .tp_methods = partial_methods};
+PyTypeObject hrpy_partial_type = {PyVarObject_HEAD_INIT(NULL, 0).tp_name = "_headrace.PartialRun", .tp_basicsize = sizeof(PartialObject),
+                                  .tp_flags = Py_TPFLAGS_DEFAULT, .tp_dealloc = partial_dealloc, .tp_methods = partial_methods};

@@ -16,12 +16,11 @@ static PyObject* session_start(PyObject* self, PyObject* args) {
   hr_status_t status = hr_session_options_decode(&options, config, (size_t)config_size);
   if (status) return hrpy_fail(status, NULL);
   options.target = (hr_str_t){target, (size_t)target_size};
-  if (share != Py_None && PyObject_TypeCheck(share, &hrpy_session_type)) options.resources = hr_session_resources(((SessionObject*)share)->session);
+  if (share != Py_None && PyObject_TypeCheck(share, &hrpy_session_type))
+    options.resources = hr_session_resources(((SessionObject*)share)->session);
   GraphObject* g = (GraphObject*)graph;
-  Py_BEGIN_ALLOW_THREADS
-  status = hr_session_create(g->graph, &options, &s->session);
-  Py_END_ALLOW_THREADS
-  if (status) return hrpy_fail(status, g);
+  Py_BEGIN_ALLOW_THREADS status = hr_session_create(g->graph, &options, &s->session);
+  Py_END_ALLOW_THREADS if (status) return hrpy_fail(status, g);
   s->graph = (GraphObject*)Py_NewRef(graph);
   hrpy_interrupt_watch();
   Py_RETURN_NONE;
@@ -33,10 +32,8 @@ static PyObject* session_close(PyObject* self, PyObject* unused) {
   if (!s->session || s->closed) Py_RETURN_NONE;
   s->closed = true;
   hr_status_t status;
-  Py_BEGIN_ALLOW_THREADS
-  status = hr_session_close(s->session);
-  Py_END_ALLOW_THREADS
-  if (status) return hrpy_fail(status, s->graph);
+  Py_BEGIN_ALLOW_THREADS status = hr_session_close(s->session);
+  Py_END_ALLOW_THREADS if (status) return hrpy_fail(status, s->graph);
   Py_RETURN_NONE;
 }
 
@@ -55,8 +52,7 @@ static void session_dealloc(PyObject* self) {
   hr_session_t* session = s->session;
   s->session = NULL;
   if (session) {
-    Py_BEGIN_ALLOW_THREADS
-    hr_session_destroy(session);
+    Py_BEGIN_ALLOW_THREADS hr_session_destroy(session);
     Py_END_ALLOW_THREADS
   }
   Py_CLEAR(s->graph);
@@ -83,7 +79,8 @@ static PyMethodDef session_methods[] = {
     {"_start", session_start, METH_VARARGS, "_start(graph, target, config)"},
     {"_close", session_close, METH_NOARGS, "Ends running steps and the session."},
     {"_clear_container", session_clear_container, METH_O, "Forgets a container's resources."},
-    {"run", (PyCFunction)(void (*)(void))hrpy_session_run, METH_FASTCALL | METH_KEYWORDS, "run(fetches, feed_dict=None, options=None, run_metadata=None)"},
+    {"run", (PyCFunction)(void (*)(void))hrpy_session_run, METH_FASTCALL | METH_KEYWORDS,
+     "run(fetches, feed_dict=None, options=None, run_metadata=None)"},
     {"_run_flat", hrpy_session_run_flat, METH_VARARGS, "_run_flat(fetches, feeds, values, options, want_metadata)"},
     {"_make_callable", hrpy_session_make_callable, METH_VARARGS, "_make_callable(fetches, feeds, kind)"},
     {"_partial", hrpy_session_partial, METH_VARARGS, "_partial(fetches, feeds)"},

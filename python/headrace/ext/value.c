@@ -3,13 +3,37 @@
  * else holds becomes an array's memory, any other is copied, since the script may write what it fetched. */
 #include "ext.h"
 
-static const signed char value_numpy_types[HR_DTYPE_COUNT] = {
-    [HR_F32] = NPY_FLOAT32, [HR_F64] = NPY_FLOAT64, [HR_I32] = NPY_INT32, [HR_U8] = NPY_UINT8, [HR_I16] = NPY_INT16, [HR_I8] = NPY_INT8,
-    [HR_STRING] = NPY_OBJECT, [HR_C64] = NPY_COMPLEX64, [HR_I64] = NPY_INT64, [HR_BOOL] = NPY_BOOL, [HR_QI8] = NPY_INT8, [HR_QU8] = NPY_UINT8,
-    [HR_QI32] = NPY_INT32, [HR_BF16] = NPY_UINT16, [HR_QI16] = NPY_INT16, [HR_QU16] = NPY_UINT16, [HR_U16] = NPY_UINT16,
-    [HR_C128] = NPY_COMPLEX128, [HR_F16] = NPY_FLOAT16, [HR_U32] = NPY_UINT32, [HR_U64] = NPY_UINT64, [HR_F8_E5M2] = NPY_UINT8,
-    [HR_F8_E4M3FN] = NPY_UINT8, [HR_F8_E4M3FNUZ] = NPY_UINT8, [HR_F8_E4M3B11FNUZ] = NPY_UINT8, [HR_F8_E5M2FNUZ] = NPY_UINT8,
-    [HR_I4] = NPY_INT8, [HR_U4] = NPY_UINT8, [HR_I2] = NPY_INT8, [HR_U2] = NPY_UINT8, [HR_F4_E2M1FN] = NPY_UINT8};
+static const signed char value_numpy_types[HR_DTYPE_COUNT] = {[HR_F32] = NPY_FLOAT32,
+                                                              [HR_F64] = NPY_FLOAT64,
+                                                              [HR_I32] = NPY_INT32,
+                                                              [HR_U8] = NPY_UINT8,
+                                                              [HR_I16] = NPY_INT16,
+                                                              [HR_I8] = NPY_INT8,
+                                                              [HR_STRING] = NPY_OBJECT,
+                                                              [HR_C64] = NPY_COMPLEX64,
+                                                              [HR_I64] = NPY_INT64,
+                                                              [HR_BOOL] = NPY_BOOL,
+                                                              [HR_QI8] = NPY_INT8,
+                                                              [HR_QU8] = NPY_UINT8,
+                                                              [HR_QI32] = NPY_INT32,
+                                                              [HR_BF16] = NPY_UINT16,
+                                                              [HR_QI16] = NPY_INT16,
+                                                              [HR_QU16] = NPY_UINT16,
+                                                              [HR_U16] = NPY_UINT16,
+                                                              [HR_C128] = NPY_COMPLEX128,
+                                                              [HR_F16] = NPY_FLOAT16,
+                                                              [HR_U32] = NPY_UINT32,
+                                                              [HR_U64] = NPY_UINT64,
+                                                              [HR_F8_E5M2] = NPY_UINT8,
+                                                              [HR_F8_E4M3FN] = NPY_UINT8,
+                                                              [HR_F8_E4M3FNUZ] = NPY_UINT8,
+                                                              [HR_F8_E4M3B11FNUZ] = NPY_UINT8,
+                                                              [HR_F8_E5M2FNUZ] = NPY_UINT8,
+                                                              [HR_I4] = NPY_INT8,
+                                                              [HR_U4] = NPY_UINT8,
+                                                              [HR_I2] = NPY_INT8,
+                                                              [HR_U2] = NPY_UINT8,
+                                                              [HR_F4_E2M1FN] = NPY_UINT8};
 
 int hrpy_numpy_type(int dtype) {
   if (dtype <= 0 || dtype >= HR_DTYPE_COUNT || dtype == HR_RESOURCE || dtype == HR_VARIANT) return -1;
@@ -24,7 +48,9 @@ int hrpy_dtype_of_numpy(PyArray_Descr* d) {
     case NPY_BOOL: return HR_BOOL;
     case NPY_COMPLEX64: return HR_C64;
     case NPY_COMPLEX128: return HR_C128;
-    case NPY_OBJECT: case NPY_STRING: case NPY_UNICODE: return HR_STRING;
+    case NPY_OBJECT:
+    case NPY_STRING:
+    case NPY_UNICODE: return HR_STRING;
     default: break;
   }
   if (PyTypeNum_ISINTEGER(d->type_num)) {
@@ -76,7 +102,8 @@ static bool value_shape(PyArrayObject* a, hr_shape_t* out) {
 static bool value_borrow(PyArrayObject* a, int dtype, hr_tensor_t* out) { /* takes a reference on success */
   hr_shape_t shape;
   if (!value_shape(a, &shape)) return false;
-  hr_status_t status = hr_tensor_borrow((hr_dtype_t)dtype, &shape, PyArray_DATA(a), (size_t)PyArray_NBYTES(a), true, value_drop_array, a, out);
+  hr_status_t status =
+      hr_tensor_borrow((hr_dtype_t)dtype, &shape, PyArray_DATA(a), (size_t)PyArray_NBYTES(a), true, value_drop_array, a, out);
   if (status) return hrpy_fail(status, NULL), false;
   Py_INCREF(a);
   return true;
@@ -115,13 +142,14 @@ bool hrpy_to_tensor(PyObject* o, int dtype, hr_tensor_t* out) {
     return value_borrow((PyArrayObject*)o, dtype, out);
   PyArray_Descr* descr = hrpy_descr(dtype);
   if (!descr) return false;
-  PyArrayObject* a = (PyArrayObject*)PyArray_FromAny(o, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_NOTSWAPPED, NULL);
+  PyArrayObject* a =
+      (PyArrayObject*)PyArray_FromAny(o, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_NOTSWAPPED, NULL);
   fine = a && value_borrow(a, dtype, out);
   Py_XDECREF(a);
   return fine;
 }
 
-/* --- back ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- back --- */
 static void value_free_capsule(PyObject* capsule) { hr_buffer_release(PyCapsule_GetPointer(capsule, "hr_buffer")); }
 
 static PyObject* value_scalar_object(hr_tensor_t* t) {
@@ -153,15 +181,17 @@ static PyObject* value_array(hr_tensor_t* t) {
 
 PyObject* hrpy_from_tensor(hr_tensor_t* take) {
   PyObject* o;
-  if (take->dtype == HR_STRING) o = hrpy_strings_from_tensor(take);
+  if (take->dtype == HR_STRING)
+    o = hrpy_strings_from_tensor(take);
   else if (take->dtype == HR_RESOURCE || take->dtype == HR_VARIANT)
     o = PyErr_Format(PyExc_TypeError, "a %s cannot be fetched as an array", hr_dtype_name((int)take->dtype));
-  else o = take->shape.rank == 0 ? value_scalar_object(take) : value_array(take);
+  else
+    o = take->shape.rank == 0 ? value_scalar_object(take) : value_array(take);
   hr_tensor_release(take);
   return o;
 }
 
-/* --- constants ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- constants --- */
 PyObject* hrpy_make_const(GraphObject* g, const hr_tensor_t* value, PyObject* wanted_name) {
   PyObject* name = hrpy_pick_name(g, wanted_name);
   if (!name) return NULL;
@@ -185,8 +215,10 @@ static PyObject* value_constant(PyObject* self, PyObject* args) {
   hr_tensor_t t = {0}, own = {0};
   if (!g || !hrpy_to_tensor(value, dtype, &t)) return NULL;
   hr_status_t status = NULL;
-  if (t.buffer->free_fn) status = hr_tensor_clone(&t, &own);
-  else hr_tensor_share(&t, &own);
+  if (t.buffer->free_fn)
+    status = hr_tensor_clone(&t, &own);
+  else
+    hr_tensor_share(&t, &own);
   hr_tensor_release(&t);
   if (!status && dims != Py_None) {
     hr_shape_t shape = {0};

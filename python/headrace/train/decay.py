@@ -4,7 +4,7 @@ import math
 
 from .. import graph as G
 from ..op_gen import gen
-from ..tensor_util import convert_to_tensor
+from ..tensor_util import constant, convert_to_tensor
 from ..variables import Variable
 
 
@@ -80,7 +80,7 @@ def piecewise_constant(x, boundaries, values, name=None):
 
 
 def _cosine(share):
-    return gen.Mul(0.5, gen.AddV2(1.0, gen.Cos(gen.Mul(math.pi, share, name="mul")), name="add"), name="mul_1")
+    return 0.5 * (1.0 + gen.Cos(constant(math.pi) * share))
 
 
 def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
