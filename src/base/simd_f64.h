@@ -10,5 +10,7 @@
 #define HR_DTYPE_ID HR_F64
 #define K(x) ((HR_T)(x))
 #define HR_SLEEF(fn, ulp) HR_SLEEF_NAME(fn, HR_SLEEF_F64, ulp)
+#define HR_EXP_OF(x) HR_SLEEF(exp, u10)(x)
+#define HR_TANH_OF(x) HR_SLEEF(tanh, u10)(x)
 #define HR_ABS_MASK ((int64_t)0x7fffffffffffffff)
 #include "base/simd_math.h"

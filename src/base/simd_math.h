@@ -18,7 +18,7 @@
 #define MAX_(a, b) SELECT((a) > (b), a, b)
 #define MIN_(a, b) SELECT((a) < (b), a, b)
 
-#define EXP(x) HR_SLEEF(exp, u10)(x)
+#define EXP(x) HR_EXP_OF(x) /* float: ours, inlined (simd_fast.h) */
 #define EXPM1(x) HR_SLEEF(expm1, u10)(x)
 #define LOG(x) HR_SLEEF(log, u10)(x)
 #define LOG1P(x) HR_SLEEF(log1p, u10)(x)
@@ -30,7 +30,7 @@
 #define ATAN(x) HR_SLEEF(atan, u10)(x)
 #define SINH(x) HR_SLEEF(sinh, u10)(x)
 #define COSH(x) HR_SLEEF(cosh, u10)(x)
-#define TANH(x) HR_SLEEF(tanh, u10)(x)
+#define TANH(x) HR_TANH_OF(x) /* likewise */
 #define ASINH(x) HR_SLEEF(asinh, u10)(x)
 #define ACOSH(x) HR_SLEEF(acosh, u10)(x)
 #define ATANH(x) HR_SLEEF(atanh, u10)(x)

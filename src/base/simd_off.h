@@ -8,4 +8,6 @@
 #undef HR_DTYPE_ID
 #undef K
 #undef HR_SLEEF
+#undef HR_EXP_OF
+#undef HR_TANH_OF
 #undef HR_ABS_MASK
