@@ -30,6 +30,8 @@ target_link_libraries(headrace_manifest PRIVATE headrace_flags)
 if(TARGET headrace_proto)
   list(APPEND HR_OBJECTS $<TARGET_OBJECTS:headrace_proto>)
 endif()
+# Integer sums and products wrap, by TensorFlow's example; the rows of reduce.def are written once for all types.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/ops/reduce/reduce.vec.c PROPERTIES COMPILE_OPTIONS -fwrapv)
 if(HR_VEC_SOURCES)
   foreach(isa sse2 avx2 avx512)
     add_library(headrace_vec_${isa} OBJECT ${HR_VEC_SOURCES})

@@ -109,9 +109,9 @@ static hr_status_t const_compute(hr_graph_t* g, hr_node_t* n, bool* out_known) {
   }
   if (const_is_small(&outputs[0])) {
     const hr_tensor_t* kept = NULL;
-    if ((status = const_keep(g, &outputs[0], &kept))) goto done;
+    status = const_keep(g, &outputs[0], &kept);
     n->constant = (hr_tensor_t*)kept;
-    *out_known = true;
+    *out_known = !status;
   }
   for (int i = 0; i < n->output_count; ++i) hr_tensor_release(&outputs[i]);
 done:
