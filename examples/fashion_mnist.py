@@ -74,7 +74,8 @@ class Network:
         self.accuracy = tf.reduce_mean(hits, name="accuracy")
         self.loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=self.labels, logits=logits), name="loss")
         self.step = tf.train.get_or_create_global_step()
-        self.rate = tf.train.exponential_decay(rate, self.step, per_epoch, 0.5)
+        warm = tf.minimum(1.0, (tf.cast(self.step, tf.float32) + 1.0) / 300.0)  # up to the full rate in 300 steps
+        self.rate = warm * tf.train.exponential_decay(rate, self.step, per_epoch, 0.5)
         self.train = tf.train.AdamOptimizer(self.rate).minimize(self.loss, self.step)
 
     def variables(self, shape, inputs, name):
@@ -230,7 +231,7 @@ def arguments(argv):
     p.add_argument("--epochs", type=int, default=3, metavar="N", help="times through the training images (%(default)s)")
     p.add_argument("--steps", type=int, metavar="N", help="stop after N steps in all, sooner than --epochs says")
     p.add_argument("--batch", type=int, default=64, metavar="N", help="images a step (%(default)s)")
-    p.add_argument("--rate", type=float, default=1e-3, metavar="X", help="learning rate, halved over each epoch (%(default)s)")
+    p.add_argument("--rate", type=float, default=1.5e-3, metavar="X", help="learning rate, reached after 300 steps and halved over each epoch (%(default)s)")
     p.add_argument("--seed", type=int, default=1, metavar="N", help="of initial values, order and dropout (%(default)s)")
     p.add_argument("--limit", type=int, metavar="N", help="take only the first N training and test images")
     p.add_argument("--no-picture", action="store_true", help="do not draw fashion_mnist.png")

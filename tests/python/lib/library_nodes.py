@@ -144,7 +144,6 @@ def savers(tf):
     tf.Variable([1.0], name="b")
     tf.Variable([1.0], name="a", use_resource=True)
     tf.train.Saver()
-    tf.train.Saver(sharded=True)
     tf.train.Saver({"key": tf.global_variables()[0]}, name="mine")
 
 
