@@ -38,27 +38,31 @@ static hr_status_t infer_shape_of_variable(hr_infer_t* s) {
 }
 
 /* 2. kernels */
-typedef struct { hr_dtype_t dtype; hr_str_t name; } make_t;
+typedef struct { hr_dtype_t dtype; hr_str_t shown; } make_t; /* shown: the name in messages */
 static hr_status_t make_variable(void* arg, hr_resource_t** out) {
   const make_t* m = arg;
   hr_variable_t* v;
-  HR_TRY(hr_variable_create(m->dtype, m->name, &v));
+  HR_TRY(hr_variable_create(m->dtype, m->shown, &v));
   *out = &v->base;
   return NULL;
 }
 
-/* The session's object for this node: by shared_name, else (references) by the node's name. */
-static hr_status_t find_variable(hr_prepare_ctx_t* p, bool named_by_node, hr_variable_t** out) {
-  const hr_str_t shared = hr_attrs_str(p->attrs, "shared_name"), container = hr_attrs_str(p->attrs, "container");
-  make_t m = {hr_attrs_type(p->attrs, "dtype"), shared.size == 0 && named_by_node ? hr_str(p->node_name) : shared};
+/* The session's object for this node: by shared_name, else (references) by the node's name. Another type under that name is INTERNAL for references and
+ * INVALID_ARGUMENT for handles, as in TensorFlow. */
+static hr_status_t find_variable(hr_prepare_ctx_t* p, bool is_ref, hr_variable_t** out) {
+  const hr_str_t shared = hr_attrs_str(p->attrs, "shared_name"), container = hr_attrs_str(p->attrs, "container"), node = hr_str(p->node_name);
+  make_t m = {hr_attrs_type(p->attrs, "dtype"), shared.size ? shared : node};
   hr_resource_t* r;
-  HR_TRY(hr_resources_find_or_create(p->resources, container, m.name, &hr_variable_type, make_variable, &m, &r));
-  *out = (hr_variable_t*)r;
-  if ((*out)->dtype == m.dtype) return NULL;
-  hr_dtype_t held = (*out)->dtype;
-  hr_resource_release(r);
-  *out = NULL;
-  return HR_ERROR(INTERNAL, "variable '%.*s' is of type %s, not %s", HR_STR_ARG(m.name), hr_dtype_name((int)held), hr_dtype_name((int)m.dtype));
+  HR_TRY(hr_resources_find_or_create(p->resources, container, is_ref ? m.shown : shared, &hr_variable_type, make_variable, &m, &r));
+  hr_variable_t* v = (hr_variable_t*)r;
+  if (v->dtype != m.dtype) {
+    hr_status_t status = hr_status_create(is_ref ? HR_INTERNAL : HR_INVALID_ARGUMENT, __FILE__, __LINE__, "variable '%.*s' is of type %s, not %s",
+                                          HR_STR_ARG(v->name), hr_dtype_name((int)v->dtype), hr_dtype_name((int)m.dtype));
+    hr_resource_release(r);
+    return status;
+  }
+  *out = v;
+  return NULL;
 }
 
 static hr_status_t variable_state(hr_prepare_ctx_t* p, void* state) { return find_variable(p, true, state); }
@@ -73,7 +77,7 @@ static hr_status_t handle_state(hr_prepare_ctx_t* p, void* state) { /* state: th
   const hr_str_t container = hr_attrs_str(p->attrs, "container");
   hr_variable_t* v;
   HR_TRY(find_variable(p, false, &v));
-  hr_handle_t* h = hr_handle_create(HR_STR("/job:localhost/replica:0/task:0/device:CPU:0"), container.size ? container : HR_STR("localhost"), v->name, HR_STR("tensorflow::Var"));
+  hr_handle_t* h = hr_handle_create(HR_STR("/job:localhost/replica:0/task:0/device:CPU:0"), container.size ? container : HR_STR("localhost"), hr_attrs_str(p->attrs, "shared_name"), HR_STR("tensorflow::Var"));
   if (!h) {
     hr_resource_release(&v->base);
     return hr_status_out_of_memory();
