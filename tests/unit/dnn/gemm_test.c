@@ -69,7 +69,7 @@ static void check_product(hr_dtype_t t, int64_t m, int64_t n, int64_t k, bool ta
   for (int64_t i = 0; i < m * k; ++i) write_number(t, a, i, rand() % 5 + low);
   for (int64_t i = 0; i < k * n; ++i) write_number(t, b, i, rand() % 5 + low);
   for (int64_t i = 0; i < m * n; ++i) write_number(t, c, i, 1);
-  const number_t start = accumulate && m * n ? read_number(t, c, 0) : 0.0;
+  const number_t start = accumulate && m * n > 0 ? read_number(t, c, 0) : 0.0;
   const hr_gemm_t g = {.m = m,
                        .n = n,
                        .k = k,
