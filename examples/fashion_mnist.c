@@ -33,7 +33,7 @@ static struct {
   const char *data, *save;
   int epochs, batch, seed;
   double rate;
-} opt = {"/usr/share/datasets/fashion-mnist", "fashion_mnist_c/model", 3, 100, 1, 1e-3};
+} opt = {"/usr/share/datasets/fashion-mnist", "fashion_mnist_c/model", 4, 100, 1, 1e-3};
 
 static void usage(void) {
   printf(

@@ -168,7 +168,9 @@ static void run_elements(const step_t* s, int64_t from, int64_t grad_from, int64
   const update_t* u = s->u;
   const char* grad = s->grad + (size_t)grad_from * s->size;
   for (int i = 0; i < s->count; ++i) at[i] = s->at[i] + (size_t)from * s->size;
-  if (s->size == 2) hr_update_narrow(u->loop, u->type == HR_BF16, s->count, at, grad, s->hyper, u->flag, n);
+  if (s->size == 2 && (u->form.rule->rule == RULE_Ftrl || u->form.rule->rule == RULE_FtrlV2))
+    hr_update_ftrl_narrow(u->type == HR_BF16, u->form.rule->rule == RULE_FtrlV2, at, grad, s->hyper, u->flag, n);
+  else if (s->size == 2) hr_update_narrow(u->loop, u->type == HR_BF16, s->count, at, grad, s->hyper, u->flag, n);
   else u->loop(at, grad, s->hyper, u->flag, n);
 }
 

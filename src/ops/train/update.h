@@ -23,4 +23,6 @@ extern const hr_update_table_t hr_update_complex; /* [0] complex64, [1] complex1
 
 /* Runs a float loop over half or bfloat16 variables (`count` of them) and gradients. */
 void hr_update_narrow(hr_update_t loop, bool bf16, int count, void* const* at, const void* grad, const void* hyper, bool flag, int64_t n);
+/* Ftrl and FtrlV2 (has_shrinkage) on them, rounding at each operation. */
+void hr_update_ftrl_narrow(bool bf16, bool has_shrinkage, void* const* at, const void* grad, const void* hyper, bool flag, int64_t n);
 #endif
