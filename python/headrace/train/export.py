@@ -143,7 +143,7 @@ def _take_collections(meta, graph, scope):
             for data in values:
                 proto = message("VariableDef").FromString(data)
                 name = scope + "/" + proto.variable_name if scope else proto.variable_name
-                graph.add_to_collection(key, known.get(name) or Variable.from_proto(proto, scope))
+                graph.add_to_collection(key, known[name] if name in known else Variable.from_proto(proto, scope))
         else:
             for value in values:
                 graph.add_to_collection(key, value)
