@@ -66,10 +66,26 @@ static void ops_count(const golden_case_t* c, int number, void* arg) {
   (void)c;
   ++*(int*)arg;
 }
+/* Whether a test elsewhere runs it: the file is there and says its name. */
+static bool ops_is_elsewhere(const char* op) {
+  static const char* const rows[][2] = {
+#define ELSEWHERE(op, path) {#op, HR_TEST_SOURCE_DIR "/tests/" #path},
+#include "ops/elsewhere.def"
+#undef ELSEWHERE
+  };
+  bool found = false;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    char line[1024];
+    FILE* f = strcmp(rows[i][0], op) ? NULL : fopen(rows[i][1], "r");
+    while (f && fgets(line, sizeof line, f)) found |= strstr(line, op) != NULL;
+    if (f) fclose(f);
+  }
+  return found;
+}
 static bool ops_check_has_cases(const hr_op_def_t* def, void* arg) {
   int good = 0;
   op_case_each(def->op->name, ops_count, &good);
-  if (!good && !op_row_count(def->op->name))
+  if (!good && !op_row_count(def->op->name) && !ops_is_elsewhere(def->op->name))
     hr_test_fail(__FILE__, __LINE__, "%s has neither golden cases nor a row in tests/ops/rows.def", def->op->name);
   ++*(int*)arg;
   return true;
