@@ -194,8 +194,8 @@ static bool ops_ends_well(op_case_t* t, TF_Code code, ops_usual_t usual, bool fa
     return hr_test_fail(__FILE__, __LINE__, "%s: with allocation %" PRId64 " failing: wrong value: %s", name, n, why);
   }
   if (code == usual.code || (failed && code == TF_RESOURCE_EXHAUSTED)) return true;
-  return hr_test_fail(__FILE__, __LINE__, "%s%s: with allocation %" PRId64 " failing: code %d (%s)", name, *t->c->error ? " [bad input]" : "", n,
-                      (int)code, t->status ? TF_Message(t->status) : "");
+  return hr_test_fail(__FILE__, __LINE__, "%s%s: with allocation %" PRId64 " failing: code %d (%s)", name,
+                      *t->c->error ? " [bad input]" : "", n, (int)code, t->status ? TF_Message(t->status) : "");
 }
 
 static void ops_fail_allocations(const golden_case_t* c, const char* name) {
@@ -217,7 +217,8 @@ static void ops_fail_allocations(const golden_case_t* c, const char* name) {
     op_case_close(&t);
     int64_t after = hr_test_live_blocks();
     if (after > before && good)
-      good = hr_test_fail(__FILE__, __LINE__, "%s: with allocation %" PRId64 " failing %" PRId64 " blocks are lost", name, n, after - before);
+      good =
+          hr_test_fail(__FILE__, __LINE__, "%s: with allocation %" PRId64 " failing %" PRId64 " blocks are lost", name, n, after - before);
   }
 }
 HR_TEST(every_allocation_may_fail) { ops_each_case(ops_fail_allocations); }
@@ -245,7 +246,8 @@ static void* ops_run_often(void* arg) {
   r->good = true;
   for (int i = 0; i < 8 && r->good; ++i) {
     memset(out, 0, sizeof out);
-    TF_SessionRun(r->t->session, NULL, r->t->input, r->t->value, i % 2 ? r->t->inputs : 0, r->t->fetch, out, r->t->c->fetch.count, NULL, 0, NULL, s);
+    TF_SessionRun(r->t->session, NULL, r->t->input, r->t->value, i % 2 ? r->t->inputs : 0, r->t->fetch, out, r->t->c->fetch.count, NULL, 0,
+                  NULL, s);
     r->good = TF_GetCode(s) == TF_OK;
     if (!r->good) snprintf(r->why, sizeof r->why, "%s", TF_Message(s));
     r->good = r->good && ops_same_bits(r->t, out, r->why, sizeof r->why);
@@ -285,7 +287,8 @@ static void ops_run_on_cores(const golden_case_t* c, const char* name) {
   if (op_case_open(&two, c) == TF_OK && op_case_init(&two) == TF_OK) op_case_run(&two, NULL);
   hr_pool_set_threads(0);
   if (TF_GetCode(one.status) != TF_GetCode(two.status)) hr_test_fail(__FILE__, __LINE__, "%s: %s", name, TF_Message(two.status));
-  else if (strcmp(c->match, "shape") && !ops_same_bits(&one, two.out, why, sizeof why)) hr_test_fail(__FILE__, __LINE__, "%s: %s", name, why);
+  else if (strcmp(c->match, "shape") && !ops_same_bits(&one, two.out, why, sizeof why))
+    hr_test_fail(__FILE__, __LINE__, "%s: %s", name, why);
   op_case_close(&one);
   op_case_close(&two);
 }

@@ -15,7 +15,8 @@ const char* op_case_folder(void) {
   static const char folder[] = HR_TEST_BUILD_DIR "/golden/ops";
   struct stat info;
   if (stat(folder, &info))
-    if (system("mkdir -p " HR_TEST_BUILD_DIR "/golden && tar -xJf " HR_TEST_SOURCE_DIR "/tests/golden/ops.tar.xz -C " HR_TEST_BUILD_DIR "/golden"))
+    if (system("mkdir -p " HR_TEST_BUILD_DIR "/golden && tar -xJf " HR_TEST_SOURCE_DIR "/tests/golden/ops.tar.xz -C " HR_TEST_BUILD_DIR
+               "/golden"))
       fprintf(stderr, "the golden cases cannot be unpacked to %s\n", folder);
   return folder;
 }
@@ -111,8 +112,8 @@ TF_Code op_case_open(op_case_t* t, const golden_case_t* c) {
 /* A step that waits for something that will not come ends soon. */
 static void case_step(op_case_t* t, TF_Tensor* const* fed, const TF_Output* fetch, TF_Tensor** out, int n, const TF_Operation* target) {
   TF_Buffer limit = {.data = "\x10\xf4\x03", .length = 3}; /* RunOptions: timeout_in_ms = 500 */
-  TF_SessionRun(t->session, op_case_is_stateful(t) ? &limit : NULL, t->input, fed, fed ? t->inputs : 0, fetch, out, n, &target, target ? 1 : 0,
-                NULL, t->status);
+  TF_SessionRun(t->session, op_case_is_stateful(t) ? &limit : NULL, t->input, fed, fed ? t->inputs : 0, fetch, out, n, &target,
+                target ? 1 : 0, NULL, t->status);
 }
 
 TF_Code op_case_init(op_case_t* t) {

@@ -128,7 +128,8 @@ static bool row_go(row_run_t* r, char* why, size_t why_size) {
     const TF_Operation* assign = r->assigns[i];
     TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &assign, 1, NULL, r->status);
   }
-  if (r->variables && TF_GetCode(r->status) == TF_OK) TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL, r->status);
+  if (r->variables && TF_GetCode(r->status) == TF_OK)
+    TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL, r->status);
   if (TF_GetCode(r->status) == TF_OK) TF_SessionRun(session, NULL, NULL, NULL, 0, fetch, got, n, NULL, 0, NULL, r->status);
   bool good = TF_GetCode(r->status) == TF_OK && row_compare(r, got, n, why, why_size);
   for (int i = 0; i < n; ++i) TF_DeleteTensor(got[i]);

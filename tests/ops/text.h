@@ -17,8 +17,9 @@ static const struct {
   const char* name;
   TF_DataType type;
   int parts; /* numbers an element */
-} text_types[] = {{"float", TF_FLOAT, 1}, {"double", TF_DOUBLE, 1}, {"int32", TF_INT32, 1}, {"int64", TF_INT64, 1}, {"bool", TF_BOOL, 1},
-                 {"complex64", TF_COMPLEX64, 2}, {"string", TF_STRING, 1}, {"uint8", TF_UINT8, 1}, {"int8", TF_INT8, 1}, {"int16", TF_INT16, 1}};
+} text_types[] = {{"float", TF_FLOAT, 1}, {"double", TF_DOUBLE, 1},       {"int32", TF_INT32, 1},   {"int64", TF_INT64, 1},
+                  {"bool", TF_BOOL, 1},   {"complex64", TF_COMPLEX64, 2}, {"string", TF_STRING, 1}, {"uint8", TF_UINT8, 1},
+                  {"int8", TF_INT8, 1},   {"int16", TF_INT16, 1}};
 
 static int text_type(const char* text, size_t n) {
   for (int i = 0; i < (int)(sizeof text_types / sizeof *text_types); ++i)

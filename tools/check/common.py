@@ -33,9 +33,26 @@ def comments(text):
     return [(text.count("\n", 0, m.start()) + 1, m.group()) for m in TOKEN.finditer(text) if m.group()[0] == "/"]
 
 
+def blank_rows(text):
+    """The text without macros called at file level (rows): what stands between their name and the parenthesis that closes it."""
+    at = 0
+    for m in re.finditer(r"^[A-Z][A-Z0-9_]*\(", text, re.M):
+        if m.start() < at:
+            continue
+        depth, end = 1, m.end()
+        while depth and end < len(text):
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        if not re.match(r"\s*\{", text[end:]):
+            text = text[:m.start()] + re.sub(r"[^\n]", " ", text[m.start():end]) + text[end:]
+            at = end
+    return text
+
+
 def functions(text):
     """(name, first line, lines) of each function with a body; `text` without comments and literals."""
     text = re.sub(r"^[ \t]*#.*(?:\\\n.*)*", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.M)
+    text = blank_rows(text)
     found, at = [], 0
     for m in re.finditer(r"^[A-Za-z_][^;{}=]*?\b(\w+)\s*\([^;{}]*\)[^;{}=]*\{", text, re.M):
         if m.start() < at:
