@@ -81,8 +81,10 @@ static TF_Tensor* sized_run(const sized_t* row, int64_t n, hr_isa_t isa, int thr
 static double sized_number(const TF_Tensor* t, int64_t i) {
   const void* p = TF_TensorData(t);
   TF_DataType type = TF_TensorType(t);
-  return type == TF_FLOAT ? (double)((const float*)p)[i] : type == TF_DOUBLE ? ((const double*)p)[i] : type == TF_INT32 ? ((const int32_t*)p)[i]
-                                                                                                                          : ((const bool*)p)[i];
+  return type == TF_FLOAT    ? (double)((const float*)p)[i]
+         : type == TF_DOUBLE ? ((const double*)p)[i]
+         : type == TF_INT32  ? ((const int32_t*)p)[i]
+                             : ((const bool*)p)[i];
 }
 
 static void sized_compare(const sized_t* row, int64_t n, hr_isa_t isa, const TF_Tensor* got, const TF_Tensor* want) {
@@ -98,8 +100,8 @@ static void sized_compare(const sized_t* row, int64_t n, hr_isa_t isa, const TF_
     worst = isnan(a) || isnan(b) ? INFINITY : fmax(worst, fabs(a - b));
   }
   if (worst > row->tolerance * fmax(largest, 1))
-    hr_test_fail(__FILE__, __LINE__, "%s %s (%s) of %" PRId64 " on %s differs by %g of %g", row->op, row->type, row->inputs, n, hr_isa_name(isa), worst,
-                 largest);
+    hr_test_fail(__FILE__, __LINE__, "%s %s (%s) of %" PRId64 " on %s differs by %g of %g", row->op, row->type, row->inputs, n,
+                 hr_isa_name(isa), worst, largest);
 }
 
 HR_TEST(sizes_around_widths_and_grains) {
@@ -108,11 +110,12 @@ HR_TEST(sizes_around_widths_and_grains) {
     for (int k = 0; k < SIZES; ++k) {
       TF_Tensor* plain = sized_run(&sized_rows[r], sizes[k], HR_ISA_SSE2, 1);
       for (int isa = 0; isa <= (int)hr_isa_best(); ++isa) {
-        TF_Tensor *one = sized_run(&sized_rows[r], sizes[k], (hr_isa_t)isa, 1), *two = sized_run(&sized_rows[r], sizes[k], (hr_isa_t)isa, 2);
+        TF_Tensor *one = sized_run(&sized_rows[r], sizes[k], (hr_isa_t)isa, 1),
+                  *two = sized_run(&sized_rows[r], sizes[k], (hr_isa_t)isa, 2);
         sized_compare(&sized_rows[r], sizes[k], (hr_isa_t)isa, one, plain);
         if (one && two && memcmp(TF_TensorData(one), TF_TensorData(two), TF_TensorByteSize(one)))
-          hr_test_fail(__FILE__, __LINE__, "%s (%s) of %" PRId64 " on %s: two cores give other bits than one", sized_rows[r].op, sized_rows[r].inputs,
-                       sizes[k], hr_isa_name((hr_isa_t)isa));
+          hr_test_fail(__FILE__, __LINE__, "%s (%s) of %" PRId64 " on %s: two cores give other bits than one", sized_rows[r].op,
+                       sized_rows[r].inputs, sizes[k], hr_isa_name((hr_isa_t)isa));
         TF_DeleteTensor(one);
         TF_DeleteTensor(two);
       }
