@@ -26,6 +26,7 @@ bool hr_file_exists(const char* path);
 HR_MUST_USE hr_status_t hr_file_rename(const char* from, const char* to);
 HR_MUST_USE hr_status_t hr_file_remove(const char* path);
 HR_MUST_USE hr_status_t hr_file_make_dirs(const char* path);                                  /* like mkdir -p */
+HR_MUST_USE hr_status_t hr_file_make_dirs_of(const char* path); /* the folder that a file of this path lies in */
 /* Writes to a temporary name beside it, syncs, renames: readers see the old file or the new one. */
 HR_MUST_USE hr_status_t hr_file_replace(const char* path, const void* data, size_t size);
 #endif

@@ -173,6 +173,16 @@ hr_status_t hr_file_make_dirs(const char* path) {
   return status ? status : make_one_dir(path);
 }
 
+hr_status_t hr_file_make_dirs_of(const char* path) {
+  const char* slash = strrchr(path, '/');
+  if (!slash || slash == path) return NULL;
+  char* folder = hr_alloc_copy(path, (size_t)(slash - path));
+  if (!folder) return hr_status_out_of_memory();
+  hr_status_t status = hr_file_make_dirs(folder);
+  hr_free(folder);
+  return status;
+}
+
 /* The name itself is durable only once its folder is. Some file systems cannot sync folders; that is no failure of ours. */
 static void folder_sync(char* scratch_path) {
   char* slash = strrchr(scratch_path, '/');

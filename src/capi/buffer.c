@@ -50,3 +50,15 @@ hr_status_t hr_capi_fill_buffer_from(TF_Buffer* b, hr_writer_t* w) {
   HR_TRY(hr_strbuf_take(w, &data, &size));
   return hr_capi_fill_buffer(b, data, size);
 }
+
+TF_Buffer* hr_capi_hand_over(hr_writer_t* take_w, hr_status_t take_status, TF_Status* status) {
+  TF_Buffer* b = take_status ? NULL : TF_NewBuffer();
+  if (!take_status) take_status = b ? hr_capi_fill_buffer_from(b, take_w) : hr_status_out_of_memory();
+  if (take_status) {
+    TF_DeleteBuffer(b);
+    b = NULL;
+  }
+  hr_strbuf_deinit(take_w);
+  hr_capi_report(status, take_status);
+  return b;
+}

@@ -71,9 +71,10 @@ static hr_status_t names_find(hr_graph_t* g, const char* text, bool is_operation
   return is_operation ? NULL : hr_capi_check_value(g, hr_capi_value(*out));
 }
 
-static hr_status_t names_resolve(hr_graph_t* g, const char** inputs, int input_count, const char** outputs, int output_count,
-                                 const char** targets,
-                                 int target_count, names_t* out) {
+static hr_status_t names_resolve(TF_DeprecatedSession* session, const char** inputs, int input_count, const char** outputs,
+                                 int output_count, const char** targets, int target_count, names_t* out) {
+  if (!session) return hr_capi_null("the session");
+  hr_graph_t* g = session->graph;
   TF_Output target;
   HR_TRY(hr_capi_check_count(input_count, inputs, "inputs"));
   HR_TRY(hr_capi_check_count(output_count, outputs, "outputs"));
@@ -107,9 +108,7 @@ void TF_Run(TF_DeprecatedSession* session, const TF_Buffer* run_options, const c
             TF_Status* status) {
   names_t n = {0};
   for (int i = 0; outputs && i < noutputs; ++i) outputs[i] = NULL;
-  hr_status_t outcome = session ? names_resolve(session->graph, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets,
-                                                &n)
-                                : hr_capi_null("the session");
+  hr_status_t outcome = names_resolve(session, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets, &n);
   if (!outcome) {
     hr_capi_run_t r = {n.inputs, inputs, ninputs, n.outputs, outputs, noutputs, (const TF_Operation* const*)n.targets, ntargets};
     outcome = hr_capi_run(session->session, run_options, NULL, &r, run_metadata);
@@ -123,9 +122,7 @@ void TF_PRunSetup(TF_DeprecatedSession* session, const char** input_names, int n
                   const char** target_oper_names, int ntargets, const char** handle, TF_Status* status) {
   names_t n = {0};
   if (handle) *handle = NULL;
-  hr_status_t outcome = session ? names_resolve(session->graph, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets,
-                                                &n)
-                                : hr_capi_null("the session");
+  hr_status_t outcome = names_resolve(session, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets, &n);
   if (!outcome) {
     hr_capi_run_t r = {n.inputs, NULL, ninputs, n.outputs, NULL, noutputs, (const TF_Operation* const*)n.targets, ntargets};
     outcome = hr_capi_partial_setup(session->session, &r, handle);
@@ -139,9 +136,7 @@ void TF_PRun(TF_DeprecatedSession* session, const char* handle, const char** inp
              TF_Status* status) {
   names_t n = {0};
   for (int i = 0; outputs && i < noutputs; ++i) outputs[i] = NULL;
-  hr_status_t outcome = session ? names_resolve(session->graph, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets,
-                                                &n)
-                                : hr_capi_null("the session");
+  hr_status_t outcome = names_resolve(session, input_names, ninputs, output_names, noutputs, target_oper_names, ntargets, &n);
   if (!outcome) {
     hr_capi_run_t r = {n.inputs, inputs, ninputs, n.outputs, outputs, noutputs, (const TF_Operation* const*)n.targets, ntargets};
     outcome = hr_capi_partial_run(handle, &r);

@@ -58,6 +58,8 @@ HR_MUST_USE hr_status_t hr_capi_check_count(int count, const void* array, const 
 /* Hands a block from hr_alloc over in an empty buffer; frees it on failure. INVALID_ARGUMENT for a NULL buffer or one with data. */
 HR_MUST_USE hr_status_t hr_capi_fill_buffer(TF_Buffer* b, char* take_data, size_t size);
 HR_MUST_USE hr_status_t hr_capi_fill_buffer_from(TF_Buffer* b, hr_writer_t* w); /* takes what was written; leaves w empty */
+/* The same in a new buffer, for functions that return one; NULL and the failure in `status` (may be NULL) when there is one. */
+TF_Buffer* hr_capi_hand_over(hr_writer_t* take_w, hr_status_t take_status, TF_Status* status);
 HR_MUST_USE hr_status_t hr_capi_check_buffer(const TF_Buffer* b);              /* is there, and empty */
 
 /* A handle that takes the value over; NULL: out of memory, the value then still the caller's. */

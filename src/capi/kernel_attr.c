@@ -85,26 +85,13 @@ void TF_OpKernelConstruction_GetAttrTensorList(TF_OpKernelConstruction* ctx, con
   hr_capi_report(status, hr_capi_attr_tensors(ctx->prepare->attrs, attr_name, vals, max_values));
 }
 
-/* Bytes in a new buffer; the status goes to the caller's. */
-static TF_Buffer* kernel_hand_over(hr_writer_t* w, hr_status_t take_status, TF_Status* status) {
-  TF_Buffer* b = take_status ? NULL : TF_NewBuffer();
-  if (!take_status) take_status = b ? hr_capi_fill_buffer_from(b, w) : hr_status_out_of_memory();
-  if (take_status) {
-    TF_DeleteBuffer(b);
-    b = NULL;
-  }
-  hr_strbuf_deinit(w);
-  hr_capi_report(status, take_status);
-  return b;
-}
-
 TF_Buffer* TF_OpKernelConstruction_GetAttrFunction(TF_OpKernelConstruction* ctx, const char* attr_name, TF_Status* status) {
   const hr_attr_t* a;
   hr_writer_t w;
   hr_strbuf_init(&w);
   hr_status_t outcome = hr_capi_find_attr(ctx->prepare->attrs, attr_name, HR_ATTR_FUNC, false, &a);
   if (!outcome) outcome = hr_attr_value_encode_func(a->u.func, &w);
-  return kernel_hand_over(&w, outcome, status);
+  return hr_capi_hand_over(&w, outcome, status);
 }
 
 enum { NODE_NAME = 1, NODE_OP = 2, NODE_ATTR = 5 };
@@ -121,5 +108,5 @@ TF_Buffer* TF_OpKernelConstruction_GetNodeDef(TF_OpKernelConstruction* ctx, TF_S
     outcome = hr_attr_value_encode_entry(NODE_ATTR, &attr, &w);
   }
   for (int32_t i = 0; i < attrs->extra_count && !outcome; ++i) outcome = hr_attr_value_encode_entry(NODE_ATTR, &attrs->extras[i], &w);
-  return kernel_hand_over(&w, outcome, status);
+  return hr_capi_hand_over(&w, outcome, status);
 }

@@ -24,7 +24,8 @@ hr_capi_op_recorder_t* hr_capi_record_ops(hr_capi_op_recorder_t* recorder) {
   return before;
 }
 
-hr_status_t hr_capi_run_shape_fn(hr_infer_t* in) {
+/* The shape function of every such op: calls the client's. */
+static hr_status_t run_shape_fn(hr_infer_t* in) {
   const shape_box_t* box = hr_op_builder_arg(hr_infer_attrs(in)->def->op);
   TF_ShapeInferenceContext ctx = {in};
   TF_Status status = {NULL};
@@ -87,7 +88,7 @@ void TF_OpDefinitionBuilderSetShapeInferenceFunction(TF_OpDefinitionBuilder* bui
 static hr_status_t op_register(TF_OpDefinitionBuilder* b) {
   if (!b) return hr_status_out_of_memory(); /* the only way to have none */
   if (b->failure) return hr_status_retain(b->failure);
-  if (b->shape && b->shape->run) hr_op_builder_set_shape(b->builder, hr_capi_run_shape_fn, b->shape);
+  if (b->shape && b->shape->run) hr_op_builder_set_shape(b->builder, run_shape_fn, b->shape);
   hr_op_builder_t* builder = b->builder;
   b->builder = NULL;
   HR_TRY(hr_op_builder_register(builder));

@@ -11,7 +11,6 @@ struct TF_ShapeInferenceContext {
 };
 
 typedef void (*hr_capi_shape_fn_t)(TF_ShapeInferenceContext* ctx, TF_Status* status);
-hr_status_t hr_capi_run_shape_fn(hr_infer_t* in); /* the shape function of every such op: calls the client's */
 
 /* Names of ops registered by this thread from now on are collected, for TF_LoadLibrary; returns what was collecting before. */
 typedef struct {

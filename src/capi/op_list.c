@@ -8,23 +8,10 @@
 enum { KERNEL_OP = 1, KERNEL_DEVICE = 2, KERNEL_CONSTRAINT = 3, KERNEL_PRIORITY = 6, CONSTRAINT_NAME = 1, CONSTRAINT_ALLOWED = 2 };
 enum { LIST_KERNEL = 1, MESSAGE_EXPECTED = 100 };
 
-/* Takes the bytes written; the status goes to the caller's. */
-static TF_Buffer* list_finish(hr_writer_t* w, hr_status_t take_status, TF_Status* status) {
-  TF_Buffer* b = take_status ? NULL : TF_NewBuffer();
-  if (!take_status) take_status = b ? hr_capi_fill_buffer_from(b, w) : hr_status_out_of_memory();
-  if (take_status) {
-    TF_DeleteBuffer(b);
-    b = NULL;
-  }
-  hr_strbuf_deinit(w);
-  hr_capi_report(status, take_status);
-  return b;
-}
-
 TF_Buffer* TF_GetAllOpList(void) {
   hr_writer_t w;
   hr_strbuf_init(&w);
-  return list_finish(&w, hr_op_list_encode(&w), NULL);
+  return hr_capi_hand_over(&w, hr_op_list_encode(&w), NULL);
 }
 
 /* --- kernels ------------------------------------------------------------------------------------------------------------------------- */
@@ -72,7 +59,7 @@ TF_Buffer* TF_GetAllRegisteredKernels(TF_Status* status) {
   kernel_list_t list = {0};
   hr_strbuf_init(&list.w);
   hr_registry_each(kernel_list_add, &list);
-  return list_finish(&list.w, list.status, status);
+  return hr_capi_hand_over(&list.w, list.status, status);
 }
 
 TF_Buffer* TF_GetRegisteredKernelsForOp(const char* name, TF_Status* status) {
@@ -85,5 +72,5 @@ TF_Buffer* TF_GetRegisteredKernelsForOp(const char* name, TF_Status* status) {
     list.status = NULL;
   }
   if (def) kernel_list_add(def, &list);
-  return list_finish(&list.w, list.status, status);
+  return hr_capi_hand_over(&list.w, list.status, status);
 }

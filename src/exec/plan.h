@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plan: one partition compiled for one signature, immutable, run by many steps at once.
  *
  * Nodes in topological order as packed sites (op/kernel_ctx.h); values in numbered slots of a frame, slots reused once their value's
@@ -37,12 +38,14 @@ typedef struct {
   int32_t fetch_count;
 } hr_plan_binding_t;
 /* feed_from: as above; fetch_of: the caller's fetch j is plan fetch fetch_of[j], repeated ones allowed. NULL: the plan's own order. */
-HR_MUST_USE hr_status_t hr_plan_bind(const hr_plan_t* p, const int32_t* feed_from, const int32_t* fetch_of, int32_t fetch_count, hr_plan_binding_t* out);
+HR_MUST_USE hr_status_t hr_plan_bind(const hr_plan_t* p, const int32_t* feed_from, const int32_t* fetch_of, int32_t fetch_count,
+                                     hr_plan_binding_t* out);
 void hr_plan_binding_deinit(hr_plan_binding_t* b);
 
 /* Runs one step: feeds are borrowed for the call (never written), fetches moved out; a fetched value is the caller's own: what something
  * else holds too (a constant, a variable's value, a feed) is copied. On failure no fetch is set. */
-HR_MUST_USE hr_status_t hr_plan_run_bound(hr_plan_t* p, const hr_plan_binding_t* binding, hr_step_t* step, const hr_tensor_t* feeds, hr_tensor_t* out_fetches);
+HR_MUST_USE hr_status_t hr_plan_run_bound(hr_plan_t* p, const hr_plan_binding_t* binding, hr_step_t* step, const hr_tensor_t* feeds,
+                                          hr_tensor_t* out_fetches);
 /* The same in the plan's own order. */
 HR_MUST_USE hr_status_t hr_plan_run(hr_plan_t* p, hr_step_t* step, const hr_tensor_t* feeds, hr_tensor_t* out_fetches);
 #endif

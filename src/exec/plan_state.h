@@ -53,7 +53,8 @@ const hr_tensor_t* hr_plan_constant(const hr_node_t* node);
 HR_MUST_USE hr_status_t hr_plan_order(hr_arena_t* scratch, hr_node_t** nodes, int64_t count, int64_t id_limit);
 
 /* plan_slots.c: sites with their slots and flags; kernels are not chosen yet. */
-HR_MUST_USE hr_status_t hr_plan_assign_slots(hr_plan_t* p, hr_arena_t* scratch, const hr_plan_desc_t* desc, hr_node_t* const* order, int64_t id_limit);
+HR_MUST_USE hr_status_t hr_plan_assign_slots(hr_plan_t* p, hr_arena_t* scratch, const hr_plan_desc_t* desc, hr_node_t* const* order,
+                                             int64_t id_limit);
 
 /* plan_kernels.c: kernel, state and prepared memory of every site. */
 HR_MUST_USE hr_status_t hr_plan_choose_kernels(hr_plan_t* p, hr_arena_t* scratch, const hr_plan_desc_t* desc, hr_node_t* const* order);
@@ -61,7 +62,8 @@ void hr_plan_unprepare(hr_plan_t* p);
 hr_status_t hr_plan_deref(hr_kernel_ctx_t* k); /* compute of the sites that read a variable for an ordinary consumer */
 
 /* plan_needs.c: for plans that keep values. */
-HR_MUST_USE hr_status_t hr_plan_find_needs(hr_plan_t* p, hr_arena_t* scratch, const hr_plan_desc_t* desc, hr_node_t* const* order, int64_t id_limit);
+HR_MUST_USE hr_status_t hr_plan_find_needs(hr_plan_t* p, hr_arena_t* scratch, const hr_plan_desc_t* desc, hr_node_t* const* order,
+                                           int64_t id_limit);
 
 /* frame.c */
 hr_frame_t* hr_plan_lease_frame(hr_plan_t* p); /* NULL: out of memory */
@@ -71,5 +73,4 @@ void hr_frame_sweep(const hr_plan_t* p, hr_frame_t* f); /* releases temporaries 
 
 /* step_run.c: a failure with its node's name, or the reason of the cancellation. Consumes take_status. */
 HR_MUST_USE hr_status_t hr_step_failure(hr_step_t* step, const hr_site_t* site, hr_status_t take_status);
-HR_MUST_USE hr_status_t hr_step_fetch(const hr_plan_binding_t* binding, hr_slot_t* slots, hr_tensor_t* out_fetches);
 #endif

@@ -63,7 +63,7 @@ static bool const_types_are_values(const int32_t* types, int count) {
 /* May this node's outputs follow from its inputs? Whatever a caller is meant to feed does not count as known. */
 static bool const_node_is_eligible(const hr_node_t* n) {
   const hr_op_def_t* def = n->attrs.def;
-  if (n->input_count == 0 || n->output_count == 0 || (def->op->flags & (HR_OP_STATEFUL | HR_OP_SIDE_EFFECT | HR_OP_BLOCKING))) return false;
+  if (n->input_count == 0 || n->output_count == 0 || (def->op->flags & HR_OP_IMPURE)) return false;
   if (def->node_class != HR_NODE_ORDINARY && def->node_class != HR_NODE_IDENTITY) return false;
   if (hr_str_is(def->name, "PlaceholderWithDefault")) return false;
   hr_shape_t shape;

@@ -20,7 +20,6 @@ typedef struct {
   const hr_value_t* stops;         /* gradients do not flow through these */
   int32_t stop_count;
   bool keep_slices;                /* else slices are turned dense */
-  int32_t aggregation;             /* 0: AddN */
   /* User overrides (Python's RegisterGradient, gradient_override_map): may be NULL; *out_handled false: the op's own. */
   hr_status_t (*override)(void* arg, hr_grad_ctx_t* g, const hr_node_t* node, bool* out_handled);
   void* override_arg;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A graph: nodes with typed inputs and outputs, control edges, attrs, inferred shapes, a function library, versions. It only grows:
  * a node, once added, keeps its address, name, op and attrs for the graph's life, so sessions may read it while another thread
  * extends the graph. `mu` guards everything that changes: the node list, name map, consumers, refined shapes, requested devices.

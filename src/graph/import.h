@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GraphDef and the graph. Import decodes straight into nodes (no recursion, no 2 GB limit); it is all or nothing. */
 #ifndef HR_GRAPH_IMPORT_H
 #define HR_GRAPH_IMPORT_H
@@ -19,8 +20,8 @@ typedef struct {
   int32_t return_node_count;
   hr_str_t default_device;
   bool keep_shapes_attr;                     /* honour "_output_shapes" */
-  hr_str_t producer_ops;                     /* serialized OpList of the producer (MetaInfoDef.stripped_op_list); attrs that our ops lack are
-                                                dropped where they have the default it states; "" : such attrs are INVALID_ARGUMENT */
+  hr_str_t producer_ops; /* serialized OpList of the producer (MetaInfoDef.stripped_op_list); attrs that our ops lack are
+                            dropped where they have the default it states; "" : such attrs are INVALID_ARGUMENT */
 } hr_import_options_t;
 typedef struct {
   HR_VEC(hr_value_t) outputs;                /* return_outputs, in order */
@@ -29,7 +30,8 @@ typedef struct {
   HR_VEC(hr_node_t*) added;                  /* all nodes added, in GraphDef order */
 } hr_import_results_t;
 void hr_import_results_deinit(hr_import_results_t* r);
-HR_MUST_USE hr_status_t hr_import_graph_def(hr_graph_t* g, const void* data, size_t size, const hr_import_options_t* options, hr_import_results_t* out);
+HR_MUST_USE hr_status_t hr_import_graph_def(hr_graph_t* g, const void* data, size_t size, const hr_import_options_t* options,
+                                            hr_import_results_t* out);
 /* Serialized GraphDef; caller frees with hr_free. Nodes from `first_id` on. */
 HR_MUST_USE hr_status_t hr_export_graph_def(hr_graph_t* g, int32_t first_id, char** out_data, size_t* out_size);
 HR_MUST_USE hr_status_t hr_export_node_def(const hr_node_t* node, char** out_data, size_t* out_size);

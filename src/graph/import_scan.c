@@ -6,7 +6,8 @@ enum { GRAPH_NODE = 1, GRAPH_LIBRARY = 2, GRAPH_OLD_VERSION = 3, GRAPH_VERSIONS 
 enum { NODE_NAME = 1, NODE_OP = 2, NODE_INPUT = 3, NODE_DEVICE = 4, NODE_ATTR = 5 };
 enum { VERSIONS_PRODUCER = 1, VERSIONS_MIN_CONSUMER = 2, VERSIONS_BAD_CONSUMERS = 3 };
 
-hr_endpoint_t hr_import_parse_endpoint(hr_str_t text) {
+/* "name", "name:2", "^name" (index -1). */
+static hr_endpoint_t scan_endpoint(hr_str_t text) {
   hr_endpoint_t e = {text, 0};
   if (text.size && text.data[0] == '^') return (hr_endpoint_t){{text.data + 1, text.size - 1}, -1};
   size_t digits = text.size;
@@ -18,7 +19,7 @@ hr_endpoint_t hr_import_parse_endpoint(hr_str_t text) {
 }
 
 static hr_status_t scan_input(hr_import_t* im, hr_import_node_t* n, hr_str_t text) {
-  hr_endpoint_t e = hr_import_parse_endpoint(text);
+  hr_endpoint_t e = scan_endpoint(text);
   if (e.index >= 0 && n->control_count)
     return HR_ERROR(INVALID_ARGUMENT, "node '%.*s': input '%.*s' comes after a control input; control inputs must be last",
                     HR_STR_ARG(n->name), HR_STR_ARG(text));

@@ -51,8 +51,6 @@ HR_MUST_USE hr_status_t hr_import_link(hr_import_t* im);
 HR_MUST_USE hr_status_t hr_import_add_nodes(hr_import_t* im, hr_import_results_t* results);
 /* Whether the producer's op list says that attr `name` of `op` has `value` as its default. */
 HR_MUST_USE hr_status_t hr_import_attr_is_default(hr_import_t* im, hr_str_t op, hr_str_t name, hr_cursor_t value, bool* out);
-/* "name", "name:2", "^name" (index -1). */
-hr_endpoint_t hr_import_parse_endpoint(hr_str_t text);
 /* The input_map entry for an endpoint; -1. */
 int32_t hr_import_find_mapped(const hr_import_t* im, hr_str_t name, int32_t index);
 #endif

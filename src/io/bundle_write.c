@@ -20,16 +20,6 @@ struct hr_bundle_writer {
   hr_status_t failure;              /* the first; later calls repeat it */
 };
 
-static hr_status_t bundle_make_folder(const char* prefix) {
-  const char* slash = strrchr(prefix, '/');
-  if (!slash || slash == prefix) return NULL;
-  char* folder = hr_alloc_copy(prefix, (size_t)(slash - prefix));
-  if (!folder) return hr_status_out_of_memory();
-  hr_status_t status = hr_file_make_dirs(folder);
-  hr_free(folder);
-  return status;
-}
-
 static char* bundle_temp_path(const char* prefix) {
   size_t n = strlen(prefix) + 64;
   char* path = hr_alloc(n);
@@ -43,7 +33,7 @@ hr_status_t hr_bundle_writer_create(const char* prefix, hr_bundle_writer_t** out
   if (!w) return hr_status_out_of_memory();
   hr_arena_init(&w->arena);
   hr_map_init(&w->by_name);
-  hr_status_t status = bundle_make_folder(prefix);
+  hr_status_t status = hr_file_make_dirs_of(prefix);
   w->prefix = hr_alloc_copy(prefix, strlen(prefix));
   w->temp_path = bundle_temp_path(prefix);
   if (!status && (!w->prefix || !w->temp_path)) status = hr_status_out_of_memory();

@@ -65,10 +65,6 @@ hr_status_t hr_event_writer_create(const char* folder, const char* suffix, hr_ev
 
 hr_status_t hr_event_writer_add(hr_event_writer_t* w, hr_str_t event) { return hr_record_writer_add(w->records, event); }
 
-hr_status_t hr_event_writer_add_summary(hr_event_writer_t* w, int64_t step, hr_str_t summary) {
-  return event_add_field(w, step, EVENT_SUMMARY, summary);
-}
-
 hr_status_t hr_event_writer_add_graph(hr_event_writer_t* w, int64_t step, hr_str_t graph_def) {
   return event_add_field(w, step, EVENT_GRAPH_DEF, graph_def);
 }

@@ -16,7 +16,6 @@ const hr_pshape_t* hr_infer_input(const hr_infer_t* s, int i) {
 }
 
 hr_dtype_t hr_infer_input_dtype(const hr_infer_t* s, int i) { return hr_dtype_base(s->input_types[i]); }
-hr_dtype_t hr_infer_output_dtype(const hr_infer_t* s, int i) { return hr_dtype_base(s->output_types[i]); }
 
 /* --- known values ----------------------------------------------------------------------------------------------------------------- */
 const hr_tensor_t* hr_infer_const(hr_infer_t* s, int i) {

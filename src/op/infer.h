@@ -11,7 +11,6 @@ int hr_infer_input_count(const hr_infer_t*);
 int hr_infer_output_count(const hr_infer_t*);
 const hr_pshape_t* hr_infer_input(const hr_infer_t*, int i);     /* never NULL */
 hr_dtype_t hr_infer_input_dtype(const hr_infer_t*, int i);
-hr_dtype_t hr_infer_output_dtype(const hr_infer_t*, int i);
 /* The input's value if it is known now (a constant, or computed from constants and known shapes); else NULL. Borrowed for this call. */
 const hr_tensor_t* hr_infer_const(hr_infer_t*, int i);
 /* An integer vector input read as a shape, as far as known: its constant value, or built from Shape, Pack, ConcatV2, StridedSlice...

@@ -62,6 +62,19 @@ static hr_status_t no_broadcast(const hr_pshape_t* a, const hr_pshape_t* b) {
                   hr_pshape_format(b, text_b));
 }
 
+hr_status_t hr_infer_shape_given(hr_infer_t* s) {
+  const hr_pshape_t* dims;
+  const hr_tensor_t* known = hr_infer_const(s, 0);
+  if (known) { /* a negative size is an error here, not an open one */
+    hr_shape_t shape;
+    HR_TRY(hr_tensor_to_shape(known, &shape));
+    return hr_infer_set_dims(s, 0, shape.rank, shape.dims);
+  }
+  HR_TRY(hr_infer_const_as_shape(s, 0, &dims));
+  hr_infer_set(s, 0, dims);
+  return NULL;
+}
+
 hr_status_t hr_infer_broadcast_partial(hr_infer_t* s, const hr_pshape_t* a, const hr_pshape_t* b, const hr_pshape_t** out) {
   if (a->rank == 0 || b->rank == 0 || (a == b && a->rank >= 0)) { /* a scalar changes nothing, nor does the same shape */
     *out = a->rank == 0 ? b : a;

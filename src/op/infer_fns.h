@@ -10,6 +10,7 @@ hr_status_t hr_infer_scalars(hr_infer_t*);     /* every output a scalar */
 hr_status_t hr_infer_none(hr_infer_t*);        /* no outputs */
 hr_status_t hr_infer_any(hr_infer_t*);         /* outputs unknown: only where TensorFlow promises nothing either */
 hr_status_t hr_infer_from_attr(hr_infer_t*);   /* every output: attr "shape" */
+hr_status_t hr_infer_shape_given(hr_infer_t*); /* output 0: as the value of input 0, a vector, says */
 /* dst = broadcast of two partial shapes. */
 HR_MUST_USE hr_status_t hr_infer_broadcast_partial(hr_infer_t*, const hr_pshape_t* a, const hr_pshape_t* b, const hr_pshape_t** out);
 #endif

@@ -25,7 +25,8 @@ typedef struct {
     hr_dtypes_t types;
   } where[3];
   int priority;                 /* higher is tried first; default 0 */
-  uint32_t host_inputs, host_outputs; /* arguments (bits) that lie in host memory also on a device with its own */
+  uint32_t host_inputs, host_outputs; /* arguments (bits) that lie in host memory also on a device with its own; nobody
+                                         reads it while the CPU is the only device */
   size_t prepared_bytes;        /* zeroed memory for `prepare` */
   hr_prepare_fn_t prepare;      /* may be NULL */
   void (*unprepare)(void* prepared);
@@ -42,14 +43,14 @@ enum {
   HR_OP_AGGREGATE = 4,
   HR_OP_UNINITIALIZED = 8,   /* accepts reference inputs to variables that have no value yet */
   HR_OP_BLOCKING = 16,       /* compute may wait for another step (queues); ordered last, registers for cancellation */
-  HR_OP_CHEAP = 32,          /* costs nanoseconds whatever the size (views, shapes) */
-  HR_OP_ALIAS = 64,          /* output 0 is input 0's memory, perhaps under another shape */
-  HR_OP_SIDE_EFFECT = 128    /* stateless by signature but must run when asked for (files, summaries) and is never folded */
+  HR_OP_SIDE_EFFECT = 32,    /* stateless by signature but must run when asked for (files, summaries) and is never folded */
+  /* Any of these: what a node computes is not a value that follows from its inputs; it is neither folded nor merged nor moved. */
+  HR_OP_IMPURE = HR_OP_STATEFUL | HR_OP_BLOCKING | HR_OP_SIDE_EFFECT
 };
 
 typedef struct hr_op {
   const char* name;          /* TensorFlow's */
-  const char* sig;           /* "x: T; y: T -> z: T"; grammar in op/sig.h; the words of facts/ops.tsv */
+  const char* sig;           /* "x: T; y: T -> z: T"; grammar in op/sig.h */
   const char* attrs;         /* "T: type{half,float}; N: int >= 1; axis: int = 0" */
   uint32_t flags;
   hr_shape_fn_t shape;       /* NULL: outputs unknown (never for ops of ours) */

@@ -1,5 +1,6 @@
-/* Cancellation: one hr_cancel_t per step (and one per session, which cascades). Whatever blocks registers a callback; the callbacks run once,
- * in the cancelling thread, without the lock held. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cancellation: one hr_cancel_t per step (and one per session, which cascades). Whatever blocks registers a callback; the callbacks run
+ * once, in the cancelling thread, without the lock held. */
 #ifndef HR_RT_CANCEL_H
 #define HR_RT_CANCEL_H
 #include <stdatomic.h>

@@ -119,10 +119,11 @@ static hr_status_t missing_error(container_t* c, hr_str_t container, hr_str_t na
   for (int64_t i = 0; c && (m = hr_map_next(&c->entries, &i));) {
     const resource_entry_t* e = (const resource_entry_t*)m->value;
     if (hr_str_equal(e->name, name))
-      return HR_ERROR(INVALID_ARGUMENT, "resource %.*s/%.*s is a %s, not a %s", HR_STR_ARG(container_or_default(container)), HR_STR_ARG(name),
-                      e->object->type->name, type->name);
+      return HR_ERROR(INVALID_ARGUMENT, "resource %.*s/%.*s is a %s, not a %s", HR_STR_ARG(container_or_default(container)),
+                      HR_STR_ARG(name), e->object->type->name, type->name);
   }
-  return HR_ERROR(NOT_FOUND, "resource %.*s/%.*s (%s) does not exist", HR_STR_ARG(container_or_default(container)), HR_STR_ARG(name), type->name);
+  return HR_ERROR(NOT_FOUND, "resource %.*s/%.*s (%s) does not exist", HR_STR_ARG(container_or_default(container)), HR_STR_ARG(name),
+                  type->name);
 }
 
 /* --- the table's functions ---------------------------------------------------------------------------------------------------------- */
@@ -186,19 +187,6 @@ void hr_resources_clear(hr_resources_t* rs, hr_str_t container) {
   if (c) hr_map_remove(&rs->containers, c->name);
   hr_mutex_unlock(&rs->mu);
   if (c) container_destroy(c);
-}
-
-void hr_resources_each(hr_resources_t* rs, void (*visit)(hr_str_t container, hr_str_t name, hr_resource_t* r, void* arg), void* arg) {
-  const hr_map_entry_t *m, *n;
-  hr_mutex_lock(&rs->mu);
-  for (int64_t i = 0; (m = hr_map_next(&rs->containers, &i));) {
-    container_t* c = (container_t*)m->value;
-    for (int64_t j = 0; (n = hr_map_next(&c->entries, &j));) {
-      resource_entry_t* e = (resource_entry_t*)n->value;
-      visit(c->name, e->name, e->object, arg);
-    }
-  }
-  hr_mutex_unlock(&rs->mu);
 }
 
 /* --- handles ------------------------------------------------------------------------------------------------------------------------ */

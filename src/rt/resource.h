@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Named shared state: containers of objects found by (container, type, name). One hr_resources_t a session (sessions may share one).
  * Objects are refcounted; the table holds one reference. */
 #ifndef HR_RT_RESOURCE_H
@@ -31,14 +32,17 @@ hr_resources_t* hr_resources_retain(hr_resources_t* rs);
 void hr_resources_release(hr_resources_t* rs);
 /* Each of these gives a reference of the caller's own. "" is the default container, "localhost". */
 /* NOT_FOUND names container and name; INVALID_ARGUMENT when the name belongs to another type. */
-HR_MUST_USE hr_status_t hr_resources_find(hr_resources_t* rs, hr_str_t container, hr_str_t name, const hr_resource_type_t* type, hr_resource_t** out);
+HR_MUST_USE hr_status_t hr_resources_find(hr_resources_t* rs, hr_str_t container, hr_str_t name, const hr_resource_type_t* type,
+                                          hr_resource_t** out);
 /* Finds, or makes with `create` under the table's lock. */
 HR_MUST_USE hr_status_t hr_resources_find_or_create(hr_resources_t* rs, hr_str_t container, hr_str_t name, const hr_resource_type_t* type,
                                                     hr_status_t (*create)(void* arg, hr_resource_t** out), void* arg, hr_resource_t** out);
-HR_MUST_USE hr_status_t hr_resources_remove(hr_resources_t* rs, hr_str_t container, hr_str_t name, const hr_resource_type_t* type); /* NOT_FOUND */
+HR_MUST_USE hr_status_t hr_resources_remove(hr_resources_t* rs, hr_str_t container, hr_str_t name,
+                                            const hr_resource_type_t* type); /* NOT_FOUND */
 void hr_resources_clear(hr_resources_t* rs, hr_str_t container);
-void hr_resources_each(hr_resources_t* rs, void (*visit)(hr_str_t container, hr_str_t name, hr_resource_t* r, void* arg), void* arg);
 
-/* The object behind a handle: cached in the handle, looked up at first. FAILED_PRECONDITION/NOT_FOUND as TensorFlow for one that is not there. */
-HR_MUST_USE hr_status_t hr_resources_of_handle(hr_resources_t* rs, const hr_handle_t* h, const hr_resource_type_t* type, hr_resource_t** out);
+/* The object behind a handle: cached in the handle, looked up at first. FAILED_PRECONDITION/NOT_FOUND as TensorFlow for one that is not
+ * there. */
+HR_MUST_USE hr_status_t hr_resources_of_handle(hr_resources_t* rs, const hr_handle_t* h, const hr_resource_type_t* type,
+                                               hr_resource_t** out);
 #endif

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What one step carries, apart from its frame: identity, cancellation, the session's services.
  *
- * THE LOCK ORDER (outer first): plan cache (held while a plan is made), graph.mu, session.mu, kernel state table, resources.mu, variable.mu / queue.mu,
- * plan.mu (frames), cancel.mu, timers, buffer pool. */
+ * THE LOCK ORDER (outer first): plan cache (held while a plan is made), graph.mu, session.mu, kernel state table, resources.mu, variable.mu
+ * / queue.mu, plan.mu (frames), cancel.mu, timers, buffer pool. */
 #ifndef HR_RT_STEP_H
 #define HR_RT_STEP_H
 #include "rt/cancel.h"

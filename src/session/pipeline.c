@@ -7,7 +7,6 @@
 static bool identity_is_on(const hr_session_options_t* o) { return o->opt_level >= 0; }
 static bool cse_is_on(const hr_session_options_t* o) { return o->common_subexpressions; }
 static bool fold_is_on(const hr_session_options_t* o) { return o->constant_folding; }
-
 static bool fuse_is_on(const hr_session_options_t* o) { return o->fusion; }
 
 static const hr_pass_t passes[] = {
@@ -17,11 +16,6 @@ static const hr_pass_t passes[] = {
   {"fuse", hr_pass_fuse, fuse_is_on}, /* wants constants, and hides what others look for */
   {0},
 };
-
-const hr_pass_t* hr_pipeline_passes(int* out_count) {
-  *out_count = (int)(sizeof passes / sizeof *passes) - 1;
-  return passes;
-}
 
 static hr_status_t run_passes(hr_program_t* p, const hr_session_options_t* o) {
   for (const hr_pass_t* pass = passes; pass->name; ++pass) {

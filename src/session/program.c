@@ -120,7 +120,8 @@ static void replace_target(hr_program_t* p, hr_node_t* from, hr_node_t* to) {
 hr_status_t hr_program_replace_control(hr_program_t* p, hr_node_t* from, hr_node_t* to) {
   if (hr_program_is_target(p, from)) replace_target(p, from, to);
   if (to) return hr_graph_replace_control(p->graph, from, to);
-  while (from->control_consumers.count > 0) hr_graph_remove_control(p->graph, from->control_consumers.data[from->control_consumers.count - 1], from);
+  while (from->control_consumers.count > 0)
+    hr_graph_remove_control(p->graph, from->control_consumers.data[from->control_consumers.count - 1], from);
   return NULL;
 }
 
@@ -130,7 +131,7 @@ static bool class_is_plain(int class) {
 
 bool hr_program_is_fixed(const hr_node_t* node) {
   const hr_op_def_t* def = node->attrs.def;
-  if (def->op->flags & (HR_OP_STATEFUL | HR_OP_SIDE_EFFECT | HR_OP_BLOCKING)) return true;
+  if (def->op->flags & HR_OP_IMPURE) return true;
   if (!class_is_plain(def->node_class)) return true;
   for (int32_t i = 0; i < node->input_count; ++i)
     if (hr_dtype_is_ref(node->input_types[i]) || hr_dtype_is_ref(hr_value_type(node->inputs[i]))) return true;

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session: runs parts of a graph. Local sessions today; the remote one (dist/) will stand behind the same functions.
  *
  * Thread-safe: any number of threads may run, extend the graph, close. The session keeps its graph alive.
- * A run's road: signature -> cached plan, else pipeline.h (prune, rewrite, place, optimise) -> runner.h. */
+ * A run's road: signature -> cached plan, else pipeline.h (copy what is needed, optimise) -> runner.h. */
 #ifndef HR_SESSION_SESSION_H
 #define HR_SESSION_SESSION_H
 #include "graph/graph.h"
@@ -13,12 +14,12 @@ typedef struct hr_session hr_session_t;
 typedef struct {                    /* decoded ConfigProto (the fields that mean something here) */
   hr_str_t target;                  /* "" : local */
   int32_t intra_op_threads;         /* 0: the process's */
-  int32_t inter_op_threads;
+  int32_t inter_op_threads;         /* decoded, read by nobody: nodes of a step run one after another */
   int64_t timeout_ms;               /* operation_timeout_in_ms; 0: none */
   int32_t opt_level;                /* 0: L1 (default), -1: L0 */
   bool constant_folding, common_subexpressions, fusion; /* switches; all true by default */
   int64_t max_folded_bytes;         /* 10 MiB */
-  bool allow_soft_placement, log_device_placement;
+  bool allow_soft_placement, log_device_placement; /* decoded, read by nobody: every node runs on the CPU, whatever device it asks for */
   hr_resources_t* resources;        /* share another session's containers; NULL: its own */
 } hr_session_options_t;
 void hr_session_options_init(hr_session_options_t* o);
@@ -57,8 +58,8 @@ HR_MUST_USE hr_status_t hr_session_run(hr_session_t* s, const hr_run_options_t* 
 /* A prepared signature: looks nothing up and hashes nothing at each run. */
 typedef struct hr_callable hr_callable_t;
 HR_MUST_USE hr_status_t hr_session_make_callable(hr_session_t* s, const hr_run_t* signature, hr_callable_t** out); /* feed_values ignored */
-HR_MUST_USE hr_status_t hr_callable_run(hr_callable_t* c, const hr_run_options_t* options, const hr_tensor_t* feed_values, hr_tensor_t* out_fetches,
-                                        char** out_metadata, size_t* out_metadata_size);
+HR_MUST_USE hr_status_t hr_callable_run(hr_callable_t* c, const hr_run_options_t* options, const hr_tensor_t* feed_values,
+                                        hr_tensor_t* out_fetches, char** out_metadata, size_t* out_metadata_size);
 void hr_callable_destroy(hr_callable_t* c);
 
 /* Incremental runs (TF_SessionPRunSetup/TF_SessionPRun). */

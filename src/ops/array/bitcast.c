@@ -58,7 +58,6 @@ static hr_status_t bitcast(hr_kernel_ctx_t* k) {
 const hr_op_t hr_op_Bitcast = {.name = "Bitcast",
                                .sig = "input: T -> output: type",
                                .attrs = "T: type" CASTABLE "; type: type" CASTABLE,
-                               .flags = HR_OP_CHEAP,
                                .shape = infer,
                                HR_KERNELS(HR_CPU_ANY(bitcast)),
                                .doc = "the same bytes as elements of another type",

@@ -11,23 +11,15 @@ static hr_status_t infer_const(hr_infer_t* s) {
   const hr_node_attrs_t* attrs = hr_infer_attrs(s);
   const hr_tensor_t* value = hr_attrs_tensor(attrs, "value");
   if (value->dtype != hr_attrs_type(attrs, "dtype"))
-    return HR_ERROR(INVALID_ARGUMENT, "attr 'value' is of type %s, attr 'dtype' says %s", hr_dtype_name((int)value->dtype), hr_dtype_name((int)hr_attrs_type(attrs, "dtype")));
+    return HR_ERROR(INVALID_ARGUMENT, "attr 'value' is of type %s, attr 'dtype' says %s", hr_dtype_name((int)value->dtype),
+                    hr_dtype_name((int)hr_attrs_type(attrs, "dtype")));
   return hr_infer_set_dims(s, 0, value->shape.rank, value->shape.dims);
 }
 
 static hr_status_t infer_fill(hr_infer_t* s) {
-  const hr_pshape_t* dims;
   HR_TRY(hr_infer_want_rank(s, 0, 1, NULL));
   HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
-  const hr_tensor_t* known = hr_infer_const(s, 0);
-  if (known) { /* a negative size is an error here, not an open one */
-    hr_shape_t shape;
-    HR_TRY(hr_tensor_to_shape(known, &shape));
-    return hr_infer_set_dims(s, 0, shape.rank, shape.dims);
-  }
-  HR_TRY(hr_infer_const_as_shape(s, 0, &dims));
-  hr_infer_set(s, 0, dims);
-  return NULL;
+  return hr_infer_shape_given(s);
 }
 
 /* 2. kernels */
@@ -110,20 +102,41 @@ static void grad_fill(hr_grad_ctx_t* g) {
 }
 
 /* 4. definitions */
-const hr_op_t hr_op_Const = {
-    .name = "Const", .sig = "-> output: dtype", .attrs = "value: tensor; dtype: type", .flags = HR_OP_CHEAP, .shape = infer_const, .grad = hr_grad_none,
-    HR_KERNELS({.prepared_bytes = sizeof(hr_tensor_t*), .prepare = constant_prepare, .compute = constant}), .doc = "the attr's value", HR_HERE};
+const hr_op_t hr_op_Const = {.name = "Const",
+                             .sig = "-> output: dtype",
+                             .attrs = "value: tensor; dtype: type",
+                             .shape = infer_const,
+                             .grad = hr_grad_none,
+                             HR_KERNELS({.prepared_bytes = sizeof(hr_tensor_t*), .prepare = constant_prepare, .compute = constant}),
+                             .doc = "the attr's value",
+                             HR_HERE};
 
-const hr_op_t hr_op_Fill = {
-    .name = "Fill", .sig = "dims: index_type; value: T -> output: T", .attrs = "T: type; index_type: type{int32,int64} = int32", .shape = infer_fill,
-    .grad = grad_fill, HR_KERNELS({.host_inputs = 1, .compute = fill}), .doc = "a tensor of the given shape with one value everywhere", HR_HERE};
+const hr_op_t hr_op_Fill = {.name = "Fill",
+                            .sig = "dims: index_type; value: T -> output: T",
+                            .attrs = "T: type; index_type: type{int32,int64} = int32",
+                            .shape = infer_fill,
+                            .grad = grad_fill,
+                            HR_KERNELS({.host_inputs = 1, .compute = fill}),
+                            .doc = "a tensor of the given shape with one value everywhere",
+                            HR_HERE};
 
-const hr_op_t hr_op_ZerosLike = {
-    .name = "ZerosLike", .sig = "x: T -> y: T", .attrs = "T: type", .shape = hr_infer_same, .grad = hr_grad_none, HR_KERNELS(HR_CPU_ANY(zeros_like)),
-    .doc = "zeros in the input's shape", HR_HERE};
+const hr_op_t hr_op_ZerosLike = {.name = "ZerosLike",
+                                 .sig = "x: T -> y: T",
+                                 .attrs = "T: type",
+                                 .shape = hr_infer_same,
+                                 .grad = hr_grad_none,
+                                 HR_KERNELS(HR_CPU_ANY(zeros_like)),
+                                 .doc = "zeros in the input's shape",
+                                 HR_HERE};
 
 #define ONES_TYPES "bfloat16,half,float,double,int8,uint8,int16,uint16,int32,uint32,int64,uint64,complex64,complex128,bool"
 const hr_op_t hr_op_OnesLike = {
-    .name = "OnesLike", .sig = "x: T -> y: T", .attrs = "T: type{" ONES_TYPES "}", .shape = hr_infer_same, .grad = hr_grad_none,
-    HR_KERNELS({.where = {{"T", HR_M_NUMBER | HR_M(BOOL)}}, .prepared_bytes = sizeof(element_t), .prepare = ones_prepare, .compute = ones_like}),
-    .doc = "ones in the input's shape", HR_HERE};
+    .name = "OnesLike",
+    .sig = "x: T -> y: T",
+    .attrs = "T: type{" ONES_TYPES "}",
+    .shape = hr_infer_same,
+    .grad = hr_grad_none,
+    HR_KERNELS(
+        {.where = {{"T", HR_M_NUMBER | HR_M(BOOL)}}, .prepared_bytes = sizeof(element_t), .prepare = ones_prepare, .compute = ones_like}),
+    .doc = "ones in the input's shape",
+    HR_HERE};

@@ -33,7 +33,6 @@ static void grad(hr_grad_ctx_t* g) { hr_grad_give(g, 0, hr_grad_upstream(g, 0));
 const hr_op_t hr_op_EnsureShape = {.name = "EnsureShape",
                                    .sig = "input: T -> output: T",
                                    .attrs = "shape: shape; T: type",
-                                   .flags = HR_OP_CHEAP | HR_OP_ALIAS,
                                    .shape = infer,
                                    .grad = grad,
                                    HR_KERNELS({.prepared_bytes = sizeof(hr_pshape_t*), .prepare = shape_prepare, .compute = ensure_shape}),

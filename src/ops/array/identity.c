@@ -4,8 +4,8 @@
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
 
-extern const hr_op_t hr_op_Identity, hr_op_IdentityN, hr_op_Snapshot, hr_op_StopGradient, hr_op_PreventGradient, hr_op_PlaceholderWithDefault,
-    hr_op_Placeholder, hr_op_PlaceholderV2, hr_op_NoOp;
+extern const hr_op_t hr_op_Identity, hr_op_IdentityN, hr_op_Snapshot, hr_op_StopGradient, hr_op_PreventGradient,
+    hr_op_PlaceholderWithDefault, hr_op_Placeholder, hr_op_PlaceholderV2, hr_op_NoOp;
 
 /* 1. shapes */
 static hr_status_t infer_each(hr_infer_t* s) { /* output i like input i */
@@ -28,7 +28,8 @@ static hr_status_t infer_with_default(hr_infer_t* s) { /* the attr is the promis
 
 static hr_status_t infer_placeholder(hr_infer_t* s) {
   const hr_pshape_t* shape = hr_attrs_shape(hr_infer_attrs(s), "shape");
-  /* Old producers wrote a scalar where they meant "anything"; TensorFlow reads a scalar from them as unknown. That is decided at import (graph/). */
+  /* Old producers wrote a scalar where they meant "anything"; TensorFlow reads a scalar from them as unknown. That is decided at import
+   * (graph/). */
   hr_infer_set(s, 0, shape);
   return NULL;
 }
@@ -75,30 +76,47 @@ static void grad_prevented(hr_grad_ctx_t* g) {
 
 /* 4. definitions */
 #define HAND_ON(Name, grad_fn, text)                                                                                        \
-  const hr_op_t hr_op_##Name = {.name = #Name, .sig = "input: T -> output: T", .attrs = "T: type", .flags = HR_OP_CHEAP | HR_OP_ALIAS, \
+  const hr_op_t hr_op_##Name = {.name = #Name, .sig = "input: T -> output: T", .attrs = "T: type", \
                                 .shape = hr_infer_same, .grad = grad_fn, HR_KERNELS(HR_CPU_ANY(identity)), .doc = text, HR_HERE}
 HAND_ON(Identity, grad_each, "the input");
 HAND_ON(Snapshot, grad_each, "the input as it is now");
 HAND_ON(StopGradient, hr_grad_none, "the input; gradients do not flow through");
 
 const hr_op_t hr_op_IdentityN = {
-    .name = "IdentityN", .sig = "input: T -> output: T", .attrs = "T: list(type) >= 1", .flags = HR_OP_CHEAP, .shape = infer_each, .grad = grad_each,
+    .name = "IdentityN", .sig = "input: T -> output: T", .attrs = "T: list(type) >= 1", .shape = infer_each, .grad = grad_each,
     HR_KERNELS(HR_CPU_ANY(identity)), .doc = "every input, in order", HR_HERE};
 
-const hr_op_t hr_op_PreventGradient = {
-    .name = "PreventGradient", .sig = "input: T -> output: T", .attrs = "T: type; message: string = ''", .flags = HR_OP_CHEAP | HR_OP_ALIAS,
-    .shape = hr_infer_same, .grad = grad_prevented, HR_KERNELS(HR_CPU_ANY(identity)), .doc = "the input; asking for its gradient is an error", HR_HERE};
+const hr_op_t hr_op_PreventGradient = {.name = "PreventGradient",
+                                       .sig = "input: T -> output: T",
+                                       .attrs = "T: type; message: string = ''",
+                                       .shape = hr_infer_same,
+                                       .grad = grad_prevented,
+                                       HR_KERNELS(HR_CPU_ANY(identity)),
+                                       .doc = "the input; asking for its gradient is an error",
+                                       HR_HERE};
 
-const hr_op_t hr_op_PlaceholderWithDefault = {
-    .name = "PlaceholderWithDefault", .sig = "input: dtype -> output: dtype", .attrs = "dtype: type; shape: shape", .flags = HR_OP_CHEAP,
-    .shape = infer_with_default, .grad = grad_each, HR_KERNELS(HR_CPU_ANY(identity)), .doc = "the fed value, or the input when nothing is fed", HR_HERE};
+const hr_op_t hr_op_PlaceholderWithDefault = {.name = "PlaceholderWithDefault",
+                                              .sig = "input: dtype -> output: dtype",
+                                              .attrs = "dtype: type; shape: shape",
+                                              .shape = infer_with_default,
+                                              .grad = grad_each,
+                                              HR_KERNELS(HR_CPU_ANY(identity)),
+                                              .doc = "the fed value, or the input when nothing is fed",
+                                              HR_HERE};
 
-#define FED(Name, attrs_text, ...)                                                                                                     \
-  const hr_op_t hr_op_##Name = {.name = #Name, .sig = "-> output: dtype", .attrs = attrs_text, .flags = HR_OP_SIDE_EFFECT, .shape = infer_placeholder, \
-                                .grad = hr_grad_none, HR_KERNELS({.prepared_bytes = sizeof(placeholder_t), .prepare = placeholder_prepare, .compute = placeholder}), \
-                                __VA_ARGS__ .doc = "a value that must be fed", HR_HERE}
+#define FED(Name, attrs_text, ...)                                                                                   \
+  const hr_op_t hr_op_##Name = {                                                                                     \
+      .name = #Name,                                                                                                 \
+      .sig = "-> output: dtype",                                                                                     \
+      .attrs = attrs_text,                                                                                           \
+      .flags = HR_OP_SIDE_EFFECT,                                                                                    \
+      .shape = infer_placeholder,                                                                                    \
+      .grad = hr_grad_none,                                                                                          \
+      HR_KERNELS({.prepared_bytes = sizeof(placeholder_t), .prepare = placeholder_prepare, .compute = placeholder}), \
+      __VA_ARGS__.doc = "a value that must be fed",                                                                  \
+      HR_HERE}
 FED(Placeholder, "dtype: type; shape: shape = ?", );
 FED(PlaceholderV2, "dtype: type; shape: shape", .deprecated = 23, .deprecated_why = "Placeholder now behaves the same as PlaceholderV2", );
 
-const hr_op_t hr_op_NoOp = {.name = "NoOp", .sig = "->", .attrs = "", .flags = HR_OP_CHEAP, .shape = hr_infer_none, HR_KERNELS(HR_CPU_ANY(no_op)),
+const hr_op_t hr_op_NoOp = {.name = "NoOp", .sig = "->", .attrs = "", .shape = hr_infer_none, HR_KERNELS(HR_CPU_ANY(no_op)),
                             .doc = "nothing; a place for control edges to meet", HR_HERE};

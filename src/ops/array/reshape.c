@@ -24,13 +24,18 @@ static hr_status_t resolve_dims(int64_t count, hr_shape_t* wanted) {
   }
   char text[HR_SHAPE_TEXT];
   if (open >= 0) {
-    if (known == 0 && count != 0) return HR_ERROR(INVALID_ARGUMENT, "reshape cannot infer the missing size for an input of %lld elements: the other sizes give 0", (long long)count);
-    if (known == 0) return HR_ERROR(INVALID_ARGUMENT, "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero");
+    if (known == 0 && count != 0)
+      return HR_ERROR(INVALID_ARGUMENT, "reshape cannot infer the missing size for an input of %lld elements: the other sizes give 0",
+                      (long long)count);
+    if (known == 0)
+      return HR_ERROR(INVALID_ARGUMENT,
+                      "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero");
     wanted->dims[open] = count / known;
     known *= wanted->dims[open];
   }
   if (known != count)
-    return HR_ERROR(INVALID_ARGUMENT, "input to reshape has %lld elements, the requested shape %s has %lld", (long long)count, hr_shape_format(wanted, text), (long long)known);
+    return HR_ERROR(INVALID_ARGUMENT, "input to reshape has %lld elements, the requested shape %s has %lld", (long long)count,
+                    hr_shape_format(wanted, text), (long long)known);
   return hr_shape_check(wanted);
 }
 
@@ -39,7 +44,8 @@ static hr_status_t read_dims(const hr_tensor_t* t, hr_shape_t* out) {
     char text[HR_SHAPE_TEXT];
     return HR_ERROR(INVALID_ARGUMENT, "the new shape must be a vector of sizes, not of shape %s", hr_shape_format(&t->shape, text));
   }
-  if (t->count > HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a shape of rank %lld; at most %d is supported", (long long)t->count, HR_MAX_RANK);
+  if (t->count > HR_MAX_RANK)
+    return HR_ERROR(UNIMPLEMENTED, "a shape of rank %lld; at most %d is supported", (long long)t->count, HR_MAX_RANK);
   out->rank = (int32_t)t->count;
   for (int i = 0; i < out->rank; ++i) HR_TRY(hr_tensor_i64_at(t, i, &out->dims[i]));
   return NULL;
@@ -64,7 +70,8 @@ static hr_status_t infer_reshape(hr_infer_t* s) {
   if (list->rank > 1) return HR_ERROR(INVALID_ARGUMENT, "the new shape must be a vector of sizes, not of rank %d", list->rank);
   HR_TRY(hr_infer_const_as_shape(s, 1, &to));
   hr_shape_t wanted, known;
-  if (to->rank >= 0 && to->rank <= HR_MAX_RANK && hr_infer_const(s, 1) && hr_pshape_to_shape(from, &known)) { /* everything is known: check it */
+  if (to->rank >= 0 && to->rank <= HR_MAX_RANK && hr_infer_const(s, 1) &&
+      hr_pshape_to_shape(from, &known)) { /* everything is known: check it */
     HR_TRY(read_dims(hr_infer_const(s, 1), &wanted));
     HR_TRY(resolve_dims(hr_shape_count(&known), &wanted));
     return hr_infer_set_dims(s, 0, wanted.rank, wanted.dims);
@@ -103,7 +110,8 @@ static hr_status_t infer_squeeze(hr_infer_t* s) {
   int64_t dims[HR_MAX_RANK];
   for (int i = 0; i < x->rank; ++i) {
     bool named = mask >> i & 1;
-    if (named && x->dims[i] > 1) return HR_ERROR(INVALID_ARGUMENT, "cannot squeeze dimension %d of size %lld, only sizes of 1", i, (long long)x->dims[i]);
+    if (named && x->dims[i] > 1)
+      return HR_ERROR(INVALID_ARGUMENT, "cannot squeeze dimension %d of size %lld, only sizes of 1", i, (long long)x->dims[i]);
     if (named && x->dims[i] == 0) return HR_ERROR(INVALID_ARGUMENT, "cannot squeeze dimension %d of size 0, only sizes of 1", i);
     if (count == 0 && x->dims[i] < 0) return NULL; /* it may or may not be 1: even the rank is open */
     if (named || (count == 0 && x->dims[i] == 1)) continue;
@@ -145,7 +153,8 @@ static hr_status_t squeeze(hr_kernel_ctx_t* k) {
   HR_TRY(squeeze_mask(q->axes, q->count, x->rank, &mask));
   for (int i = 0; i < x->rank; ++i) {
     bool named = mask >> i & 1;
-    if (named && x->dims[i] != 1) return HR_ERROR(INVALID_ARGUMENT, "cannot squeeze dimension %d of size %lld, only sizes of 1", i, (long long)x->dims[i]);
+    if (named && x->dims[i] != 1)
+      return HR_ERROR(INVALID_ARGUMENT, "cannot squeeze dimension %d of size %lld, only sizes of 1", i, (long long)x->dims[i]);
     if (!named && !(q->count == 0 && x->dims[i] == 1)) HR_TRY(hr_shape_append(&shape, x->dims[i]));
   }
   return hr_output_alias(k, 0, 0, &shape);
@@ -157,16 +166,16 @@ static void grad(hr_grad_ctx_t* g) { hr_grad_give(g, 0, hr_emit_reshape_like(g, 
 /* 5. definitions */
 const hr_op_t hr_op_Reshape = {
     .name = "Reshape", .sig = "tensor: T; shape: Tshape -> output: T", .attrs = "T: type; Tshape: type{int32,int64} = int32",
-    .flags = HR_OP_CHEAP | HR_OP_ALIAS, .shape = infer_reshape, .grad = grad,
+    .shape = infer_reshape, .grad = grad,
     HR_KERNELS({.host_inputs = 2, .compute = reshape}), .doc = "the same elements in another shape; one size may be -1", HR_HERE};
 
 const hr_op_t hr_op_ExpandDims = {
     .name = "ExpandDims", .sig = "input: T; dim: Tdim -> output: T", .attrs = "T: type; Tdim: type{int32,int64} = int32",
-    .flags = HR_OP_CHEAP | HR_OP_ALIAS, .shape = infer_expand, .grad = grad,
+    .shape = infer_expand, .grad = grad,
     HR_KERNELS({.host_inputs = 2, .compute = expand}), .doc = "a dimension of size 1 put in at an axis", HR_HERE};
 
 const hr_op_t hr_op_Squeeze = {
     .name = "Squeeze", .sig = "input: T -> output: T", .attrs = "T: type; squeeze_dims: list(int) >= 0 = []",
-    .flags = HR_OP_CHEAP | HR_OP_ALIAS, .shape = infer_squeeze, .grad = grad,
+    .shape = infer_squeeze, .grad = grad,
     HR_KERNELS({.prepared_bytes = sizeof(squeeze_t), .prepare = squeeze_prepare, .compute = squeeze}),
     .doc = "dimensions of size 1 taken out: the named ones, or all", HR_HERE};

@@ -44,17 +44,17 @@ static hr_status_t rank(hr_kernel_ctx_t* k) { return one_number(k, hr_input(k, 0
 /* 3. definitions */
 #define OUT_TYPE "out_type: type{int32,int64} = int32"
 const hr_op_t hr_op_Shape = {
-    .name = "Shape", .sig = "input: T -> output: out_type", .attrs = "T: type; " OUT_TYPE, .flags = HR_OP_CHEAP, .shape = infer_shapes, .grad = hr_grad_none,
+    .name = "Shape", .sig = "input: T -> output: out_type", .attrs = "T: type; " OUT_TYPE, .shape = infer_shapes, .grad = hr_grad_none,
     HR_KERNELS({.host_outputs = 1, .compute = shapes}), .doc = "the sizes of the axes", HR_HERE};
 
 const hr_op_t hr_op_ShapeN = {
-    .name = "ShapeN", .sig = "input: N*T -> output: N*out_type", .attrs = "N: int >= 1; T: type; " OUT_TYPE, .flags = HR_OP_CHEAP, .shape = infer_shapes,
+    .name = "ShapeN", .sig = "input: N*T -> output: N*out_type", .attrs = "N: int >= 1; T: type; " OUT_TYPE, .shape = infer_shapes,
     .grad = hr_grad_none, HR_KERNELS({.host_outputs = ~0u, .compute = shapes}), .doc = "Shape of each input", HR_HERE};
 
 const hr_op_t hr_op_Size = {
-    .name = "Size", .sig = "input: T -> output: out_type", .attrs = "T: type; " OUT_TYPE, .flags = HR_OP_CHEAP, .shape = hr_infer_scalars, .grad = hr_grad_none,
+    .name = "Size", .sig = "input: T -> output: out_type", .attrs = "T: type; " OUT_TYPE, .shape = hr_infer_scalars, .grad = hr_grad_none,
     HR_KERNELS({.host_outputs = 1, .compute = size}), .doc = "the number of elements", HR_HERE};
 
 const hr_op_t hr_op_Rank = {
-    .name = "Rank", .sig = "input: T -> output: int32", .attrs = "T: type", .flags = HR_OP_CHEAP, .shape = hr_infer_scalars, .grad = hr_grad_none,
+    .name = "Rank", .sig = "input: T -> output: int32", .attrs = "T: type", .shape = hr_infer_scalars, .grad = hr_grad_none,
     HR_KERNELS({.host_outputs = 1, .compute = rank}), .doc = "the number of axes", HR_HERE};

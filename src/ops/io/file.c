@@ -40,22 +40,12 @@ static hr_status_t read_file(hr_kernel_ctx_t* k) {
   return status;
 }
 
-static hr_status_t make_folder_of(const char* path) {
-  const char* slash = strrchr(path, '/');
-  if (!slash || slash == path) return NULL;
-  char* folder = hr_alloc_copy(path, (size_t)(slash - path));
-  if (!folder) return hr_status_out_of_memory();
-  hr_status_t status = hr_file_make_dirs(folder);
-  hr_free(folder);
-  return status;
-}
-
 static hr_status_t write_file(hr_kernel_ctx_t* k) {
   char* path = NULL;
   HR_TRY(hr_want_scalar(k, 1, "contents"));
   HR_TRY(hr_path_input(k, 0, "filename", &path));
   const hr_str_t text = hr_path_text(hr_input(k, 1), 0);
-  hr_status_t status = make_folder_of(path);
+  hr_status_t status = hr_file_make_dirs_of(path);
   if (!status) status = hr_file_replace(path, text.data, text.size);
   hr_free(path);
   return status;

@@ -4,21 +4,13 @@
  * groups of a block draw their first call, then those that miss values their second, and so on. */
 #include "ops/random/fill.h"
 #include <math.h>
+#include "op/infer_fns.h"
 #include "ops/elementwise/loops.h"
 #include "ops/random/philox.h"
 
 hr_status_t hr_fill_infer(hr_infer_t* s) {
-  const hr_pshape_t* dims;
   HR_TRY(hr_infer_want_rank(s, 0, 1, NULL));
-  const hr_tensor_t* known = hr_infer_const(s, 0);
-  if (known) { /* a negative size is an error here, not an open one */
-    hr_shape_t shape;
-    HR_TRY(hr_tensor_to_shape(known, &shape));
-    return hr_infer_set_dims(s, 0, shape.rank, shape.dims);
-  }
-  HR_TRY(hr_infer_const_as_shape(s, 0, &dims));
-  hr_infer_set(s, 0, dims);
-  return NULL;
+  return hr_infer_shape_given(s);
 }
 
 hr_status_t hr_fill_output(hr_kernel_ctx_t* k, hr_tensor_t** out) {

@@ -39,10 +39,3 @@ double hr_words_next_double(hr_words_t* w) {
   memcpy(&d, &bits, 8);
   return d - 1;
 }
-
-float hr_words_next_float(hr_words_t* w) {
-  const uint32_t bits = 127u << 23 | (hr_words_next(w) & 0x7fffffu);
-  float f;
-  memcpy(&f, &bits, 4);
-  return f - 1;
-}

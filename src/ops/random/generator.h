@@ -40,5 +40,4 @@ static inline uint32_t hr_words_next(hr_words_t* w) {
 }
 uint64_t hr_words_next64(hr_words_t* w);   /* two words, the first is the low one */
 double hr_words_next_double(hr_words_t* w); /* in [0, 1), of two words */
-float hr_words_next_float(hr_words_t* w);  /* in [0, 1) */
 #endif

@@ -36,8 +36,6 @@ typedef struct {
 } hr_conv2d_operands_t;
 HR_MUST_USE hr_status_t hr_conv2d_run(hr_kernel_ctx_t* k, const hr_dnn_conv_t* d, const hr_conv2d_operands_t* o,
                                       hr_conv2d_prepared_t* prepared);
-/* The dense library serves this type and it is there. */
-bool hr_conv2d_has_dnn(hr_dtype_t dtype);
 
 /* The plain floor, by patches and our own matrix product: float, double, int32. No bias, sum or activation. */
 HR_MUST_USE hr_status_t hr_conv2d_plain(hr_kernel_ctx_t* k, const hr_dnn_conv_t* d, hr_dtype_t dtype, const void* a, const void* b,

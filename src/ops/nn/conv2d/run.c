@@ -5,7 +5,8 @@
 #include "ops/math/matmul/epilogue.h"
 #include "ops/nn/conv2d/conv2d.h"
 
-bool hr_conv2d_has_dnn(hr_dtype_t dtype) { return dtype == HR_F32 && hr_dnn() != NULL; }
+/* The dense library serves this type and it is there. */
+static bool has_dnn(hr_dtype_t dtype) { return dtype == HR_F32 && hr_dnn() != NULL; }
 
 static double conv_work(const hr_dnn_conv_t* d) {
   return (double)d->batch * (double)d->out_h * (double)d->out_w * (double)d->out_c * (double)d->k_h * (double)d->k_w *
@@ -85,7 +86,7 @@ static hr_status_t run_typed(hr_kernel_ctx_t* k, const hr_dnn_conv_t* d, hr_dtyp
                              void* c, hr_conv2d_prepared_t* m) {
   bool served = false;
   const bool whole = d->batch && d->in_c && d->in_h && d->in_w && d->out_c && d->out_h && d->out_w && d->k_h && d->k_w;
-  if (whole && hr_conv2d_has_dnn(dtype)) HR_TRY(run_dnn(k, d, a, b, bias, c, m, &served));
+  if (whole && has_dnn(dtype)) HR_TRY(run_dnn(k, d, a, b, bias, c, m, &served));
   return served ? NULL : run_plain(k, d, dtype, a, b, bias, c);
 }
 
