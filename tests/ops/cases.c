@@ -167,6 +167,7 @@ bool op_case_is_stateful(const op_case_t* t) {
   size_t at = 0;
   for (TF_Operation* o; (o = TF_GraphNextOperation(t->graph, &at));) {
     const hr_op_def_t* def = NULL;
+    if (!strcmp(TF_OperationName(o), "case")) continue; /* the NoOp that holds the case's own attrs */
     hr_status_t s = hr_registry_find(hr_str(TF_OperationOpType(o)), &def);
     hr_status_release(s);
     if (def && def->op->flags & (HR_OP_STATEFUL | HR_OP_SIDE_EFFECT)) return true;
