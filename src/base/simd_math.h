@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The vocabulary of vector bodies, for either element type: the words stand for SLEEF's function of the current type and instruction set. */
+/* The vocabulary of vector bodies, for either element type: the words stand for SLEEF's function of the current type and instruction set.
+ */
 #ifndef HR_BASE_SIMD_MATH_H
 #define HR_BASE_SIMD_MATH_H
 #define HR_LOAD(p) HR_CAT(HR_V, _load)(p)

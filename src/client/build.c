@@ -72,7 +72,9 @@ hr_value_t hr_build(hr_build_t* b, const char* op, const char* name, int input_c
   return (hr_value_t){add_node(b, op, unique, input_count, inputs, attr_count, attrs), 0};
 }
 
-hr_value_t hr_build1(hr_build_t* b, const char* op, const char* name, hr_value_t x) { return hr_build(b, op, name, HR_VALUES(x), HR_NO_ATTRS); }
+hr_value_t hr_build1(hr_build_t* b, const char* op, const char* name, hr_value_t x) {
+  return hr_build(b, op, name, HR_VALUES(x), HR_NO_ATTRS);
+}
 hr_value_t hr_build2(hr_build_t* b, const char* op, const char* name, hr_value_t x, hr_value_t y) {
   return hr_build(b, op, name, HR_VALUES(x, y), HR_NO_ATTRS);
 }

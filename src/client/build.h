@@ -27,7 +27,8 @@ bool hr_build_owns(hr_build_t* b, TF_Output v, const char* what);
 
 hr_str_t hr_build_unique(hr_build_t* b, const char* first, const char* second); /* unique "first/second" ("second" when first is "") */
 /* Output 0 of a new node (an operation without outputs: index 0 all the same); hr_emit_nth for the others. name NULL: that of the op. */
-hr_value_t hr_build(hr_build_t* b, const char* op, const char* name, int input_count, const hr_value_t* inputs, int attr_count, const hr_named_attr_t* attrs);
+hr_value_t hr_build(hr_build_t* b, const char* op, const char* name, int input_count, const hr_value_t* inputs, int attr_count,
+                    const hr_named_attr_t* attrs);
 hr_value_t hr_build1(hr_build_t* b, const char* op, const char* name, hr_value_t x);
 hr_value_t hr_build2(hr_build_t* b, const char* op, const char* name, hr_value_t x, hr_value_t y);
 hr_value_t hr_build_const(hr_build_t* b, const char* name, const hr_tensor_t* t);

@@ -40,7 +40,9 @@ static hr_status_t write_state(const char* directory, const char* latest, const 
   }
   if (!has_latest) hr_writer_str(&message, ALL, relative_to(directory, latest));
   path_of_state(&path, directory);
-  hr_status_t status = message.failed || path.failed ? hr_status_out_of_memory() : hr_text_format(hr_messages_find(hr_str(message_name)), message.data, message.size, &text);
+  hr_status_t status = message.failed || path.failed
+                           ? hr_status_out_of_memory()
+                           : hr_text_format(hr_messages_find(hr_str(message_name)), message.data, message.size, &text);
   if (!status && text.failed) status = hr_status_out_of_memory();
   if (!status) status = hr_file_replace(path.data, text.data, text.size);
   hr_strbuf_deinit(&message);

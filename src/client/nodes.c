@@ -20,7 +20,9 @@ TF_Output HR_Op(TF_Graph* graph, const char* op, const char* name, const TF_Outp
   if (!b.status && !op) hr_build_fail(&b, hr_capi_null("the op"));
   if (!b.status) hr_build_fail(&b, hr_capi_check_count(input_count, inputs, "inputs"));
   for (int i = 0; i < input_count && !b.status; ++i) hr_build_owns(&b, inputs[i], "an input");
-  return finish(&b, b.status ? HR_NO_VALUE : hr_build(&b, op, name && *name ? name : op, input_count, (const hr_value_t*)inputs, HR_NO_ATTRS), status);
+  return finish(&b,
+                b.status ? HR_NO_VALUE : hr_build(&b, op, name && *name ? name : op, input_count, (const hr_value_t*)inputs, HR_NO_ATTRS),
+                status);
 }
 
 TF_Output HR_Const(TF_Graph* graph, const char* name, TF_Tensor* value, TF_Status* status) {
@@ -57,13 +59,14 @@ TF_Output HR_Placeholder(TF_Graph* graph, const char* name, TF_DataType dtype, c
     hr_build_fail(&b, hr_capi_check_count(rank, dims, "dims"));
     if (!b.status) hr_build_fail(&b, hr_pshape_make(&b.graph->arena, rank, dims, &shape));
   }
-  return finish(&b, hr_build(&b, "Placeholder", name, 0, NULL, HR_ATTRS(hr_at_type("dtype", (int)dtype), hr_at_shape("shape", shape))), status);
+  return finish(&b, hr_build(&b, "Placeholder", name, 0, NULL, HR_ATTRS(hr_at_type("dtype", (int)dtype), hr_at_shape("shape", shape))),
+                status);
 }
 
 /* op(shape) * scale + offset, below `name`. */
 typedef struct { const char *op, *scale, *offset; } random_t;
-static TF_Output random_values(const random_t* r, TF_Graph* graph, const char* name, const int64_t* dims, int rank, float a, float c, int64_t seed,
-                               int64_t seed2, TF_Status* status) {
+static TF_Output random_values(const random_t* r, TF_Graph* graph, const char* name, const int64_t* dims, int rank, float a, float c,
+                               int64_t seed, int64_t seed2, TF_Status* status) {
   hr_build_t b = hr_build_begin(graph);
   hr_shape_t shape;
   hr_value_t v = HR_NO_VALUE;
@@ -73,7 +76,8 @@ static TF_Output random_values(const random_t* r, TF_Graph* graph, const char* n
     const bool uniform = !strcmp(r->op, "RandomUniform");
     hr_value_t sizes = hr_build_i32s(&b, "shape", shape.dims, shape.rank);
     hr_value_t offset = hr_build_number(&b, r->offset, HR_F32, a), scale = hr_build_number(&b, r->scale, HR_F32, c);
-    hr_value_t x = hr_build(&b, r->op, NULL, HR_VALUES(sizes), HR_ATTRS(hr_at_type("dtype", HR_F32), hr_at_int("seed", seed), hr_at_int("seed2", seed2)));
+    hr_value_t x = hr_build(&b, r->op, NULL, HR_VALUES(sizes),
+                            HR_ATTRS(hr_at_type("dtype", HR_F32), hr_at_int("seed", seed), hr_at_int("seed2", seed2)));
     if (uniform) scale = hr_build2(&b, "Sub", "sub", scale, offset);
     x = hr_build2(&b, "Mul", "mul", x, scale);
     b.scope = HR_STR("");
@@ -82,15 +86,18 @@ static TF_Output random_values(const random_t* r, TF_Graph* graph, const char* n
   return finish(&b, v, status);
 }
 
-TF_Output HR_TruncatedNormal(TF_Graph* graph, const char* name, const int64_t* dims, int rank, float mean, float stddev, int64_t seed, int64_t seed2, TF_Status* status) {
+TF_Output HR_TruncatedNormal(TF_Graph* graph, const char* name, const int64_t* dims, int rank, float mean, float stddev, int64_t seed,
+                             int64_t seed2, TF_Status* status) {
   static const random_t r = {"TruncatedNormal", "stddev", "mean"};
   return random_values(&r, graph, name ? name : "truncated_normal", dims, rank, mean, stddev, seed, seed2, status);
 }
-TF_Output HR_RandomNormal(TF_Graph* graph, const char* name, const int64_t* dims, int rank, float mean, float stddev, int64_t seed, int64_t seed2, TF_Status* status) {
+TF_Output HR_RandomNormal(TF_Graph* graph, const char* name, const int64_t* dims, int rank, float mean, float stddev, int64_t seed,
+                          int64_t seed2, TF_Status* status) {
   static const random_t r = {"RandomStandardNormal", "stddev", "mean"};
   return random_values(&r, graph, name ? name : "random_normal", dims, rank, mean, stddev, seed, seed2, status);
 }
-TF_Output HR_RandomUniform(TF_Graph* graph, const char* name, const int64_t* dims, int rank, float low, float high, int64_t seed, int64_t seed2, TF_Status* status) {
+TF_Output HR_RandomUniform(TF_Graph* graph, const char* name, const int64_t* dims, int rank, float low, float high, int64_t seed,
+                           int64_t seed2, TF_Status* status) {
   static const random_t r = {"RandomUniform", "max", "min"};
   return random_values(&r, graph, name ? name : "random_uniform", dims, rank, low, high, seed, seed2, status);
 }
@@ -98,5 +105,6 @@ TF_Output HR_RandomUniform(TF_Graph* graph, const char* name, const int64_t* dim
 TF_Output HR_Filled(TF_Graph* graph, const char* name, const int64_t* dims, int rank, float value, TF_Status* status) {
   hr_build_t b = hr_build_begin(graph);
   hr_shape_t shape;
-  return finish(&b, shape_of(&b, dims, rank, &shape) ? hr_build_filled(&b, name ? name : "Const", HR_F32, &shape, value) : HR_NO_VALUE, status);
+  return finish(&b, shape_of(&b, dims, rank, &shape) ? hr_build_filled(&b, name ? name : "Const", HR_F32, &shape, value) : HR_NO_VALUE,
+                status);
 }

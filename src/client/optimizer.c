@@ -94,7 +94,8 @@ void HR_OptimizerSetScope(HR_Optimizer* o, const char* slot_prefix, const char* 
 static hr_status_t find_hyper(HR_Optimizer* o, const char* name, int* out) {
   if (!o) return hr_capi_null("the optimizer");
   if (!name) return hr_capi_null("the hyperparameter's name");
-  if ((*out = hr_optimizer_hyper(o->row, name, strlen(name))) < 0) return HR_ERROR(INVALID_ARGUMENT, "%s has no hyperparameter '%s'", o->row->rule, name);
+  if ((*out = hr_optimizer_hyper(o->row, name, strlen(name))) < 0)
+    return HR_ERROR(INVALID_ARGUMENT, "%s has no hyperparameter '%s'", o->row->rule, name);
   return o->slots.count ? HR_ERROR(FAILED_PRECONDITION, "hyperparameter '%s' is set after the optimizer was applied", name) : NULL;
 }
 

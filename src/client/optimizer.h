@@ -9,7 +9,11 @@
 enum { OPTIMIZER_HYPERS = 5, OPTIMIZER_SLOTS = 3, OPTIMIZER_INPUTS = 12 };
 typedef enum { HYPER_NONE, HYPER_NODE, HYPER_REQUIRED, HYPER_NUMBER } hr_hyper_kind_t;
 typedef struct { const char *name, *node; double value; hr_hyper_kind_t kind; } hr_hyper_t;
-typedef struct { const char *name, *initial; double value; const char* number; } hr_slot_fact_t; /* number: hyperparameter with the value, or "" */
+typedef struct {
+  const char *name, *initial;
+  double value;
+  const char* number;
+} hr_slot_fact_t; /* number: hyperparameter with the value, or "" */
 typedef enum { ROWS, SCATTER, COMPOSED } hr_sparse_way_t;
 
 typedef struct {

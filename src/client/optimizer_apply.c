@@ -117,7 +117,8 @@ static hr_node_t* count_step(hr_build_t* b, const apply_t* a, hr_node_t* updated
   hr_value_t by = hr_build_number(b, step->is_resource ? "Const" : "value", (hr_dtype_t)step->dtype, 1);
   b->after_count = 0;
   b->scope = HR_STR("");
-  hr_node_t* node = hr_build2(b, step->is_resource ? "AssignAddVariableOp" : "AssignAdd", a->scope.data, hr_capi_value(step->handle), by).node;
+  hr_node_t* node =
+      hr_build2(b, step->is_resource ? "AssignAddVariableOp" : "AssignAdd", a->scope.data, hr_capi_value(step->handle), by).node;
   b->beside = NULL;
   return node;
 }
@@ -141,7 +142,8 @@ static void make_hypers(hr_build_t* b, apply_t* a) {
   for (int i = 0; i < OPTIMIZER_HYPERS && row->hypers[i].kind && !b->status; ++i) {
     const hr_hyper_t* h = &row->hypers[i];
     if (a->optimizer->set[i].tensor.node) a->update.hypers[i] = a->optimizer->set[i].tensor;
-    else if (h->kind != HYPER_NUMBER) a->update.hypers[i] = hr_build_number(b, h->node, HR_F32, a->optimizer->set[i].is_set ? a->optimizer->set[i].number : h->value);
+    else if (h->kind != HYPER_NUMBER)
+      a->update.hypers[i] = hr_build_number(b, h->node, HR_F32, a->optimizer->set[i].is_set ? a->optimizer->set[i].number : h->value);
   }
   b->scope = HR_STR("");
 }
@@ -153,8 +155,11 @@ static const HR_Variable* check_all(hr_build_t* b, const apply_t* a) {
     const HR_Gradient* g = &a->gradients[i];
     if (!has_gradient(g)) continue;
     if (!hr_client_check(b, &a->variables[i], "a variable")) break;
-    if (!hr_build_owns(b, g->is_slices ? g->values : g->dense, "a gradient") || (g->is_slices && !hr_build_owns(b, g->indices, "a gradient's indices"))) break;
-    if (!first || hr_str_compare(hr_capi_node(a->variables[i].handle.oper)->name, hr_capi_node(first->handle.oper)->name) < 0) first = &a->variables[i];
+    if (!hr_build_owns(b, g->is_slices ? g->values : g->dense, "a gradient") ||
+        (g->is_slices && !hr_build_owns(b, g->indices, "a gradient's indices")))
+      break;
+    if (!first || hr_str_compare(hr_capi_node(a->variables[i].handle.oper)->name, hr_capi_node(first->handle.oper)->name) < 0)
+      first = &a->variables[i];
   }
   if (!b->status && !first) hr_build_fail(b, HR_ERROR(INVALID_ARGUMENT, "no variable has a gradient"));
   if (!b->status && a->global_step && a->global_step->handle.oper) hr_client_check(b, a->global_step, "the global step");
@@ -195,8 +200,8 @@ static hr_node_t* apply_all(hr_build_t* b, apply_t* a, const char* name) {
   return group;
 }
 
-TF_Operation* HR_OptimizerApply(HR_Optimizer* o, const HR_Gradient* gradients, const HR_Variable* variables, int count, const HR_Variable* global_step,
-                                const char* name, TF_Status* status) {
+TF_Operation* HR_OptimizerApply(HR_Optimizer* o, const HR_Gradient* gradients, const HR_Variable* variables, int count,
+                                const HR_Variable* global_step, const char* name, TF_Status* status) {
   hr_build_t b = hr_build_begin(o ? hr_capi_to_graph(o->graph) : NULL);
   if (!b.status) hr_build_fail(&b, hr_capi_check_count(count, gradients, "gradients"));
   if (!b.status) hr_build_fail(&b, hr_capi_check_count(count, variables, "variables"));
@@ -208,7 +213,8 @@ TF_Operation* HR_OptimizerApply(HR_Optimizer* o, const HR_Gradient* gradients, c
   return hr_capi_to_operation(node);
 }
 
-TF_Operation* HR_OptimizerMinimize(HR_Optimizer* o, TF_Output loss, const HR_Variable* variables, int count, const HR_Variable* global_step, TF_Status* status) {
+TF_Operation* HR_OptimizerMinimize(HR_Optimizer* o, TF_Output loss, const HR_Variable* variables, int count, const HR_Variable* global_step,
+                                   TF_Status* status) {
   hr_status_t failed = !o ? hr_capi_null("the optimizer") : hr_capi_check_count(count, variables, "variables");
   TF_Output* xs = NULL;
   HR_Gradient* gradients = NULL;
@@ -221,7 +227,8 @@ TF_Operation* HR_OptimizerMinimize(HR_Optimizer* o, TF_Output loss, const HR_Var
   for (int i = 0; i < count && !failed; ++i) xs[i] = variables[i].handle;
   hr_capi_report(status, failed);
   if (!failed) {
-    const HR_GradientRequest r = {.struct_size = HR_GRADIENT_REQUEST_STRUCT_SIZE, .ys = &loss, .y_count = 1, .xs = xs, .x_count = count, .keep_slices = 1};
+    const HR_GradientRequest r = {
+        .struct_size = HR_GRADIENT_REQUEST_STRUCT_SIZE, .ys = &loss, .y_count = 1, .xs = xs, .x_count = count, .keep_slices = 1};
     HR_AddGradients(hr_capi_to_graph(o->graph), &r, gradients, status);
     if (TF_GetCode(status) == TF_OK) op = HR_OptimizerApply(o, gradients, variables, count, global_step, NULL, status);
   }

@@ -48,7 +48,8 @@ static hr_value_t fade_and_add(hr_build_t* b, const hr_optimizer_update_t* u, co
   b->after = before;
   b->after_count = 1;
   if (slot->is_resource) hr_client_read(b, slot, NULL); /* as TensorFlow's client */
-  hr_value_t added = hr_build(b, slot->is_resource ? "ResourceScatterAdd" : "ScatterAdd", NULL, HR_VALUES(handle, u->indices, fresh), HR_NO_ATTRS);
+  hr_value_t added =
+      hr_build(b, slot->is_resource ? "ResourceScatterAdd" : "ScatterAdd", NULL, HR_VALUES(handle, u->indices, fresh), HR_NO_ATTRS);
   before[1] = added.node;
   b->after_count = 2;
   if (slot->is_resource && !b->status) added = hr_client_read(b, slot, NULL);
@@ -68,7 +69,8 @@ static hr_node_t* composed_update(hr_build_t* b, hr_optimizer_update_t* u) {
   hr_value_t v_next = fade_and_add(b, u, v, beta2, hr_build2(b, "Mul", "mul", squares, one_minus(b, "sub_3", "sub_3/x", beta2)));
   hr_value_t below = hr_build1(b, "Sqrt", NULL, v_next), above = hr_build2(b, "Mul", "mul", rate, m_next);
   hr_value_t step = hr_build2(b, "RealDiv", "truediv", above, hr_build2(b, "AddV2", "add", below, epsilon));
-  hr_value_t done = hr_build2(b, u->variable->is_resource ? "AssignSubVariableOp" : "AssignSub", NULL, hr_capi_value(u->variable->handle), step);
+  hr_value_t done =
+      hr_build2(b, u->variable->is_resource ? "AssignSubVariableOp" : "AssignSub", NULL, hr_capi_value(u->variable->handle), step);
   hr_node_t* all[] = {done.node, m_next.node, v_next.node};
   if (b->status) return NULL;
   b->after = all;

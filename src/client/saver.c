@@ -44,7 +44,8 @@ static void init_saver(hr_build_t* b, saver_t* s, const HR_Variable* variables, 
     s->keys[i] = s->entries[i].key;
     s->slices[i] = "";
     s->types[i] = (int32_t)s->entries[i].variable->dtype;
-    if (i && !strcmp(s->keys[i - 1], s->keys[i])) hr_build_fail(b, HR_ERROR(INVALID_ARGUMENT, "two variables are to be saved as '%s'", s->keys[i]));
+    if (i && !strcmp(s->keys[i - 1], s->keys[i]))
+      hr_build_fail(b, HR_ERROR(INVALID_ARGUMENT, "two variables are to be saved as '%s'", s->keys[i]));
   }
 }
 
@@ -151,14 +152,15 @@ static hr_str_t free_scope(hr_build_t* b, const char* name) {
     hr_strbuf_format(&text, i ? "%s_%d/Const" : "%s/Const", name, i);
     if (text.failed) hr_build_fail(b, hr_status_out_of_memory());
     else if (hr_graph_find(b->graph, hr_strbuf_view(&text))) continue;
-    else if (!hr_arena_str(&b->graph->arena, hr_str_slice(hr_strbuf_view(&text), 0, text.size - strlen("/Const")), &scope)) hr_build_fail(b, hr_status_out_of_memory());
+    else if (!hr_arena_str(&b->graph->arena, hr_str_slice(hr_strbuf_view(&text), 0, text.size - strlen("/Const")), &scope))
+      hr_build_fail(b, hr_status_out_of_memory());
   }
   hr_strbuf_deinit(&text);
   return scope;
 }
 
-void HR_BuildSaver(TF_Graph* graph, const char* name, const HR_Variable* variables, const char* const* names, int count, TF_Bool sharded, HR_SaverNodes* out,
-                   TF_Status* status) {
+void HR_BuildSaver(TF_Graph* graph, const char* name, const HR_Variable* variables, const char* const* names, int count, TF_Bool sharded,
+                   HR_SaverNodes* out, TF_Status* status) {
   hr_build_t b = hr_build_begin(graph);
   saver_t s = {0};
   if (!b.status && !out) hr_build_fail(&b, hr_capi_null("the saver"));
@@ -184,7 +186,13 @@ static hr_status_t run_saver(TF_Session* session, const HR_SaverNodes* saver, co
   const hr_value_t feed = hr_capi_value(saver->filename), fetch = hr_capi_value(saver->save);
   hr_node_t* restore = hr_capi_node(saver->restore);
   hr_status_t status = hr_tensor_from_str(hr_str(prefix), &name);
-  const hr_run_t run = {.feeds = &feed, .feed_values = &name, .feed_count = 1, .fetches = &fetch, .fetch_count = saves, .targets = &restore, .target_count = !saves};
+  const hr_run_t run = {.feeds = &feed,
+                        .feed_values = &name,
+                        .feed_count = 1,
+                        .fetches = &fetch,
+                        .fetch_count = saves,
+                        .targets = &restore,
+                        .target_count = !saves};
   if (!status) status = hr_session_run(session->session, NULL, &run, &saved, NULL, NULL);
   hr_tensor_release(&saved);
   hr_tensor_release(&name);

@@ -11,7 +11,8 @@ static void make_reference(hr_build_t* b, hr_str_t name, hr_value_t initial, con
   if (!b->beside) b->beside = ref.node;
   b->scope = name;
   out->initializer = hr_capi_to_operation(
-      hr_build(b, "Assign", NULL, HR_VALUES(ref, initial), HR_ATTRS(hr_at_bool("validate_shape", true), hr_at_bool("use_locking", true))).node);
+      hr_build(b, "Assign", NULL, HR_VALUES(ref, initial), HR_ATTRS(hr_at_bool("validate_shape", true), hr_at_bool("use_locking", true)))
+          .node);
   out->read = out_of(hr_build1(b, "Identity", "read", ref));
   out->handle = out_of(ref);
 }
@@ -44,10 +45,13 @@ void hr_client_make_variable(hr_build_t* b, hr_str_t name, hr_value_t initial_va
   const hr_node_t* beside = b->beside;
   if (!hr_pshape_is_known(shape)) {
     char text[HR_SHAPE_TEXT];
-    hr_build_fail(b, HR_ERROR(INVALID_ARGUMENT, "the initial value of variable '%.*s' must have a known shape, it has %s", HR_STR_ARG(name), hr_pshape_format(shape, text)));
+    hr_build_fail(b, HR_ERROR(INVALID_ARGUMENT, "the initial value of variable '%.*s' must have a known shape, it has %s", HR_STR_ARG(name),
+                              hr_pshape_format(shape, text)));
     return;
   }
-  *out = (HR_Variable){.initial_value = out_of(initial_value), .dtype = (TF_DataType)hr_value_type(initial_value), .is_resource = is_resource,
+  *out = (HR_Variable){.initial_value = out_of(initial_value),
+                       .dtype = (TF_DataType)hr_value_type(initial_value),
+                       .is_resource = is_resource,
                        .is_initialized = {NULL, -1}};
   b->scope = HR_STR("");
   (is_resource ? make_resource : make_reference)(b, name, initial_value, shape, out);

@@ -120,7 +120,8 @@ static void order_fetches(const hr_plan_t* p, const int32_t* fetch_of, int32_t c
   }
 }
 
-hr_status_t hr_plan_bind(const hr_plan_t* p, const int32_t* feed_from, const int32_t* fetch_of, int32_t fetch_count, hr_plan_binding_t* out) {
+hr_status_t hr_plan_bind(const hr_plan_t* p, const int32_t* feed_from, const int32_t* fetch_of, int32_t fetch_count,
+                         hr_plan_binding_t* out) {
   hr_plan_binding_t b = {.fetch_count = fetch_count};
   b.feed_from = hr_alloc_array((size_t)p->feed_count + 1, sizeof *b.feed_from);
   b.fetches = hr_alloc_array((size_t)fetch_count + 1, sizeof *b.fetches);

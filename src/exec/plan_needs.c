@@ -30,7 +30,9 @@ hr_status_t hr_plan_find_needs(hr_plan_t* p, hr_arena_t* scratch, const hr_plan_
   p->need_words = (int32_t)s.words;
   for (int32_t i = 0; i < desc->feed_count; ++i) node_bits(&s, desc->feeds[i].node)[i / 64] |= UINT64_C(1) << (i % 64);
   for (int64_t i = 0; i < desc->node_count; ++i) gather_node(&s, order[i]);
-  for (int64_t i = 0; i < p->site_count; ++i) add_bits(p->site_needs + (size_t)i * s.words, node_bits(&s, order[p->sites[i].node]), s.words);
-  for (int32_t i = 0; i < desc->fetch_count; ++i) add_bits(p->fetch_needs + (size_t)i * s.words, node_bits(&s, desc->fetches[i].node), s.words);
+  for (int64_t i = 0; i < p->site_count; ++i)
+    add_bits(p->site_needs + (size_t)i * s.words, node_bits(&s, order[p->sites[i].node]), s.words);
+  for (int32_t i = 0; i < desc->fetch_count; ++i)
+    add_bits(p->fetch_needs + (size_t)i * s.words, node_bits(&s, desc->fetches[i].node), s.words);
   return NULL;
 }

@@ -57,7 +57,8 @@ static hr_status_t state_find_or_create(hr_state_table_t* t, hr_prepare_ctx_t* c
   if (hr_map_find(&t->entries, hr_str(ctx->node_name), &value)) {
     const state_entry_t* e = (const state_entry_t*)value;
     if (e->kernel != ctx->kernel)
-      return HR_ERROR(FAILED_PRECONDITION, "the state of node '%s' in this session was made by another kernel than %s's", ctx->node_name, ctx->op_name);
+      return HR_ERROR(FAILED_PRECONDITION, "the state of node '%s' in this session was made by another kernel than %s's", ctx->node_name,
+                      ctx->op_name);
     *out = e->state;
     return NULL;
   }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ops of this build, from ops.def, handed to the registry when the library is loaded. An embedder trims ops.def for a smaller binary. */
+/* The ops of this build, from ops.def, handed to the registry when the library is loaded. An embedder trims ops.def for a smaller binary.
+ */
 #include "op/registry.h"
 
 #define HR_OP(Name, home) extern const hr_op_t hr_op_##Name;
@@ -12,4 +13,6 @@ static const hr_op_t* const manifest[] = {
 #undef HR_OP
 };
 
-__attribute__((constructor)) static void install_manifest(void) { hr_registry_set_manifest(manifest, (int)(sizeof manifest / sizeof *manifest)); }
+__attribute__((constructor)) static void install_manifest(void) {
+  hr_registry_set_manifest(manifest, (int)(sizeof manifest / sizeof *manifest));
+}

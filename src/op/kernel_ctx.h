@@ -49,7 +49,7 @@ typedef struct hr_site { /* immutable after the plan is built */
   const int32_t* out;       /* slots of the outputs; -1: nobody wants it */
   const uint8_t* out_types; /* hr_dtype_t without ref */
   int32_t in_count, out_count;
-  bool may_defer;           /* a blocking node without outputs: its plan has blocking nodes with outputs after it (rt/step.h, hr_step_wait_t) */
+  bool may_defer; /* a blocking node without outputs: its plan has blocking nodes with outputs after it (rt/step.h, hr_step_wait_t) */
 } hr_site_t;
 
 struct hr_kernel_ctx {

@@ -5,7 +5,8 @@
 #include "wire/cursor.h"
 
 void hr_session_options_init(hr_session_options_t* o) {
-  *o = (hr_session_options_t){.constant_folding = true, .common_subexpressions = true, .fusion = true, .max_folded_bytes = (int64_t)10 << 20};
+  *o = (hr_session_options_t){
+      .constant_folding = true, .common_subexpressions = true, .fusion = true, .max_folded_bytes = (int64_t)10 << 20};
 }
 
 typedef hr_status_t (*field_fn_t)(void* target, const hr_field_t* f);

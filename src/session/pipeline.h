@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The road from a graph to what a runner runs: copy what is needed, rewrite feeds, optimise. THE order of passes is an array in pipeline.c. */
+/* The road from a graph to what a runner runs: copy what is needed, rewrite feeds, optimise. THE order of passes is an array in pipeline.c.
+ */
 #ifndef HR_SESSION_PIPELINE_H
 #define HR_SESSION_PIPELINE_H
 #include "session/program.h"
@@ -13,5 +14,6 @@ typedef struct {
 const hr_pass_t* hr_pipeline_passes(int* out_count);
 
 /* Takes source->mu while it copies. The source must outlive the program. */
-HR_MUST_USE hr_status_t hr_pipeline_run(hr_graph_t* source, const hr_prune_request_t* request, const hr_session_options_t* options, hr_program_t* out);
+HR_MUST_USE hr_status_t hr_pipeline_run(hr_graph_t* source, const hr_prune_request_t* request, const hr_session_options_t* options,
+                                        hr_program_t* out);
 #endif

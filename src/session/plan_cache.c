@@ -75,7 +75,8 @@ static hr_status_t publish(hr_plan_cache_t* c, hr_prepared_t* e) {
   return NULL;
 }
 
-/* --- preparing; under the mutex -------------------------------------------------------------------------------------------------------- */
+/* --- preparing; under the mutex --------------------------------------------------------------------------------------------------------
+ */
 
 static hr_runner_t* find_runner(const hr_plan_cache_t* c, const hr_signature_t* normal) {
   for (int64_t i = 0; i < c->normals.count; ++i) {
@@ -86,7 +87,8 @@ static hr_runner_t* find_runner(const hr_plan_cache_t* c, const hr_signature_t* 
 }
 
 static hr_status_t make_runner(const hr_plan_source_t* source, const hr_signature_t* normal, hr_runner_t** out) {
-  hr_prune_request_t request = {normal->feeds, normal->feed_count, normal->fetches, normal->fetch_count, normal->targets, normal->target_count};
+  hr_prune_request_t request = {normal->feeds,       normal->feed_count, normal->fetches,
+                                normal->fetch_count, normal->targets,    normal->target_count};
   hr_program_t program = {0};
   HR_TRY(hr_pipeline_run(source->graph, &request, source->options, &program));
   return hr_runner_local_create(&program, source->states, source->resources, out);

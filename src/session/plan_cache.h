@@ -42,5 +42,6 @@ void hr_plan_cache_deinit(hr_plan_cache_t* c);
 /* NULL: not prepared yet. key->hash must be set. */
 const hr_prepared_t* hr_plan_cache_find(hr_plan_cache_t* c, const hr_signature_t* key);
 /* Finds or prepares; checks the signature. */
-HR_MUST_USE hr_status_t hr_plan_cache_get(hr_plan_cache_t* c, const hr_plan_source_t* source, const hr_signature_t* key, const hr_prepared_t** out);
+HR_MUST_USE hr_status_t hr_plan_cache_get(hr_plan_cache_t* c, const hr_plan_source_t* source, const hr_signature_t* key,
+                                          const hr_prepared_t** out);
 #endif

@@ -27,7 +27,8 @@ enum { HR_ASKED_FETCH = 1, HR_ASKED_TARGET = 2 };
 HR_MUST_USE hr_status_t hr_program_create(const hr_graph_t* source, const hr_prune_request_t* request, hr_program_t* out);
 void hr_program_deinit(hr_program_t* p);
 
-/* --- for passes; nodes in the order of their ids are in topological order, but for those that passes add --------------------------------- */
+/* --- for passes; nodes in the order of their ids are in topological order, but for those that passes add ---------------------------------
+ */
 /* --------------------------------------------------------------------------------------------------------------------- */
 /* Every consumer and fetch of `from` reads `to`. */
 HR_MUST_USE hr_status_t hr_program_replace(hr_program_t* p, hr_value_t from, hr_value_t to);
@@ -36,7 +37,9 @@ HR_MUST_USE hr_status_t hr_program_add(hr_program_t* p, const hr_node_desc_t* de
 HR_MUST_USE hr_status_t hr_program_add_const(hr_program_t* p, const hr_tensor_t* value, const hr_node_t* like, hr_node_t** out);
 /* What waited for `from`, or asked for it to run, has `to` instead; with `to` NULL it waits no more: `from` has nothing to do. */
 HR_MUST_USE hr_status_t hr_program_replace_control(hr_program_t* p, hr_node_t* from, hr_node_t* to);
-static inline bool hr_program_is_fetched(const hr_program_t* p, const hr_node_t* n) { return p->asked.data[n->id] & HR_ASKED_FETCH; } /* an output of it */
+static inline bool hr_program_is_fetched(const hr_program_t* p, const hr_node_t* n) {
+  return p->asked.data[n->id] & HR_ASKED_FETCH;
+} /* an output of it */
 static inline bool hr_program_is_target(const hr_program_t* p, const hr_node_t* n) { return p->asked.data[n->id] & HR_ASKED_TARGET; }
 /* Nothing else may be done to such a node but run it, once, when asked: stateful, side effects, references, control flow, blocking. */
 bool hr_program_is_fixed(const hr_node_t* node);

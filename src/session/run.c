@@ -94,8 +94,9 @@ static hr_status_t run_step(hr_session_t* s, const hr_prepared_t* e, hr_step_t* 
   return status;
 }
 
-static __attribute__((noinline)) hr_status_t run_guarded(hr_session_t* s, const hr_prepared_t* e, const hr_run_options_t* o, hr_step_t* step,
-                                                         int64_t timeout_ms, const hr_tensor_t* feeds, hr_tensor_t* out_fetches) {
+static __attribute__((noinline)) hr_status_t run_guarded(hr_session_t* s, const hr_prepared_t* e, const hr_run_options_t* o,
+                                                         hr_step_t* step, int64_t timeout_ms, const hr_tensor_t* feeds,
+                                                         hr_tensor_t* out_fetches) {
   step_guard_t guard;
   hr_status_t status = guard_start(&guard, s, o ? o->cancel : NULL, timeout_ms);
   step->cancel = &guard.own;
@@ -104,8 +105,9 @@ static __attribute__((noinline)) hr_status_t run_guarded(hr_session_t* s, const 
   return status;
 }
 
-static __attribute__((noinline)) hr_status_t run_watched(hr_session_t* s, const hr_prepared_t* e, const hr_run_options_t* o, int64_t timeout_ms,
-                                                         const hr_tensor_t* feeds, hr_tensor_t* out_fetches, char** out_data, size_t* out_size) {
+static __attribute__((noinline)) hr_status_t run_watched(hr_session_t* s, const hr_prepared_t* e, const hr_run_options_t* o,
+                                                         int64_t timeout_ms, const hr_tensor_t* feeds, hr_tensor_t* out_fetches,
+                                                         char** out_data, size_t* out_size) {
   hr_metadata_t m;
   hr_metadata_init(&m);
   hr_step_t step = {.observer = o && o->trace_level > 0 ? &m.observer : NULL};
@@ -122,14 +124,15 @@ hr_status_t hr_session_run_prepared(hr_session_t* s, const hr_prepared_t* e, con
                                     hr_tensor_t* out_fetches, char** out_metadata, size_t* out_metadata_size) {
   for (int32_t i = 0; i < e->literal.feed_count; ++i) HR_TRY(hr_session_check_feed(&e->checks[i], &feeds[i]));
   int64_t timeout_ms = o && o->timeout_ms > 0 ? o->timeout_ms : s->options.timeout_ms;
-  if (__builtin_expect(out_metadata != NULL, 0)) return run_watched(s, e, o, timeout_ms, feeds, out_fetches, out_metadata, out_metadata_size);
+  if (__builtin_expect(out_metadata != NULL, 0))
+    return run_watched(s, e, o, timeout_ms, feeds, out_fetches, out_metadata, out_metadata_size);
   hr_step_t step = {.cancel = &s->cancel};
   if (timeout_ms > 0 || (o && o->cancel)) return run_guarded(s, e, o, &step, timeout_ms, feeds, out_fetches);
   return run_step(s, e, &step, feeds, out_fetches);
 }
 
-static hr_status_t run_inside(hr_session_t* s, const hr_run_options_t* o, const hr_run_t* run, hr_tensor_t* out_fetches, char** out_metadata,
-                              size_t* out_metadata_size) {
+static hr_status_t run_inside(hr_session_t* s, const hr_run_options_t* o, const hr_run_t* run, hr_tensor_t* out_fetches,
+                              char** out_metadata, size_t* out_metadata_size) {
   hr_signature_t key = hr_signature_of(run);
   key.hash = hr_signature_hash(&key);
   const hr_prepared_t* e = hr_plan_cache_find(&s->cache, &key);
@@ -141,8 +144,8 @@ static hr_status_t run_inside(hr_session_t* s, const hr_run_options_t* o, const 
   return hr_session_run_prepared(s, e, o, run->feed_values, out_fetches, out_metadata, out_metadata_size);
 }
 
-hr_status_t hr_session_run(hr_session_t* s, const hr_run_options_t* options, const hr_run_t* run, hr_tensor_t* out_fetches, char** out_metadata,
-                           size_t* out_metadata_size) {
+hr_status_t hr_session_run(hr_session_t* s, const hr_run_options_t* options, const hr_run_t* run, hr_tensor_t* out_fetches,
+                           char** out_metadata, size_t* out_metadata_size) {
   HR_TRY(hr_session_enter(s));
   hr_status_t status = run_inside(s, options, run, out_fetches, out_metadata, out_metadata_size);
   hr_session_leave(s);

@@ -17,5 +17,6 @@ struct hr_runner {
 };
 
 /* On this process's CPU. Takes the program over, also on failure. */
-HR_MUST_USE hr_status_t hr_runner_local_create(hr_program_t* take_program, hr_state_table_t* states, hr_resources_t* resources, hr_runner_t** out);
+HR_MUST_USE hr_status_t hr_runner_local_create(hr_program_t* take_program, hr_state_table_t* states, hr_resources_t* resources,
+                                               hr_runner_t** out);
 #endif

@@ -8,11 +8,13 @@ typedef struct {
   hr_plan_t* plan;
 } local_runner_t;
 
-static hr_status_t local_bind(hr_runner_t* r, const int32_t* feed_from, const int32_t* fetch_of, int32_t fetch_count, hr_plan_binding_t* out) {
+static hr_status_t local_bind(hr_runner_t* r, const int32_t* feed_from, const int32_t* fetch_of, int32_t fetch_count,
+                              hr_plan_binding_t* out) {
   return hr_plan_bind(((local_runner_t*)r)->plan, feed_from, fetch_of, fetch_count, out);
 }
 
-static hr_status_t local_run(hr_runner_t* r, const hr_plan_binding_t* binding, hr_step_t* step, const hr_tensor_t* feeds, hr_tensor_t* out_fetches) {
+static hr_status_t local_run(hr_runner_t* r, const hr_plan_binding_t* binding, hr_step_t* step, const hr_tensor_t* feeds,
+                             hr_tensor_t* out_fetches) {
   return hr_plan_run_bound(((local_runner_t*)r)->plan, binding, step, feeds, out_fetches);
 }
 

@@ -32,8 +32,9 @@ static inline hr_plan_source_t hr_session_source(const hr_session_t* s) {
 }
 
 /* run.c */
-HR_MUST_USE hr_status_t hr_session_run_prepared(hr_session_t* s, const hr_prepared_t* e, const hr_run_options_t* o, const hr_tensor_t* feeds,
-                                                hr_tensor_t* out_fetches, char** out_metadata, size_t* out_metadata_size);
+HR_MUST_USE hr_status_t hr_session_run_prepared(hr_session_t* s, const hr_prepared_t* e, const hr_run_options_t* o,
+                                                const hr_tensor_t* feeds, hr_tensor_t* out_fetches, char** out_metadata,
+                                                size_t* out_metadata_size);
 HR_MUST_USE hr_status_t hr_session_check_feed(const hr_feed_check_t* c, const hr_tensor_t* value);
 int64_t hr_session_next_step_id(void);
 static inline int hr_session_threads(const hr_session_t* s) {

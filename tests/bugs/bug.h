@@ -69,8 +69,8 @@ UNUSED static void bug_run(bug_t* b, const TF_Output* fetch, TF_Tensor** out, in
   TF_Buffer limit = {.data = text, .length = used};
   bug_start(b);
   if (bug_ok(b))
-    TF_SessionRun(b->session, timeout_ms ? &limit : NULL, b->feed, b->fed, b->feeds ? b->values : 0, fetch, out, n, &target, target ? 1 : 0, NULL,
-                  b->s);
+    TF_SessionRun(b->session, timeout_ms ? &limit : NULL, b->feed, b->fed, b->feeds ? b->values : 0, fetch, out, n, &target, target ? 1 : 0,
+                  NULL, b->s);
 }
 UNUSED static TF_Tensor* bug_fetch(bug_t* b, TF_Output o) {
   TF_Tensor* out = NULL;
@@ -128,7 +128,8 @@ UNUSED static TF_Output bug_node(bug_t* b, const char* op, const char* attrs, co
   out.index = colon ? atoi(colon + 1) : 0;
   return out;
 }
-UNUSED static void bug_expect(const char* file, int line, const char* want, const char* op, const char* attrs, const char* const* in, int count) {
+UNUSED static void bug_expect(const char* file, int line, const char* want, const char* op, const char* attrs, const char* const* in,
+                              int count) {
   for (int feeds = 0; feeds < 2; ++feeds) {
     bug_t b = bug_open(feeds);
     TF_Output out = bug_node(&b, op, attrs, in, count);
@@ -146,7 +147,8 @@ UNUSED static void bug_refused(const char* file, int line, TF_Code code, const c
     TF_Output out = bug_node(&b, op, attrs, in, count);
     TF_Tensor* got = bug_fetch(&b, out);
     if (TF_GetCode(b.s) != code || !strstr(TF_Message(b.s), text))
-      test_fail(file, line, "%s%s: code %d \"%s\", not %d with \"%s\"", op, feeds ? ", fed" : "", (int)TF_GetCode(b.s), TF_Message(b.s), (int)code, text);
+      test_fail(file, line, "%s%s: code %d \"%s\", not %d with \"%s\"", op, feeds ? ", fed" : "", (int)TF_GetCode(b.s), TF_Message(b.s),
+                (int)code, text);
     TF_DeleteTensor(got);
     bug_close(&b);
   }

@@ -21,7 +21,8 @@ static files_rig_t files_open(void) {
   bug_t* b = &r.b;
   r.prefix = help_placeholder(b->g, "prefix", TF_STRING, b->s);
   r.value = help_placeholder(b->g, "w", TF_FLOAT, b->s);
-  TF_Output names = bug_value(b, "string[1] w"), slices = help_const(b->g, "slices", TF_AllocateTensor(TF_STRING, (int64_t[]){1}, 1, sizeof(TF_TString)), b->s);
+  TF_Output names = bug_value(b, "string[1] w"),
+            slices = help_const(b->g, "slices", TF_AllocateTensor(TF_STRING, (int64_t[]){1}, 1, sizeof(TF_TString)), b->s);
   TF_OperationDescription* d = bug_begin(b, "SaveV2", "");
   TF_AddInput(d, r.prefix);
   TF_AddInput(d, names);
@@ -50,7 +51,8 @@ static void files_save(files_rig_t* r, const char* name, float first, int64_t co
   TF_Tensor *prefix = files_prefix(name), *value = TF_AllocateTensor(TF_FLOAT, &count, 1, (size_t)count * sizeof(float));
   for (int64_t i = 0; i < count; ++i) ((float*)TF_TensorData(value))[i] = first + (float)i;
   const TF_Operation* target = r->save.oper;
-  TF_SessionRun(r->b.session, NULL, (TF_Output[]){r->prefix, r->value}, (TF_Tensor*[]){prefix, value}, 2, NULL, NULL, 0, &target, 1, NULL, r->b.s);
+  TF_SessionRun(r->b.session, NULL, (TF_Output[]){r->prefix, r->value}, (TF_Tensor*[]){prefix, value}, 2, NULL, NULL, 0, &target, 1, NULL,
+                r->b.s);
   TF_DeleteTensor(prefix);
   TF_DeleteTensor(value);
 }
@@ -139,7 +141,8 @@ TEST(b83_missing_or_short_data) {
   bug_close(&r.b);
 }
 
-static void files_refuse(const char* op, TF_DataType* dtypes, int dtype_count, const char* prefix, const char* names, const char* slices, int tensors) {
+static void files_refuse(const char* op, TF_DataType* dtypes, int dtype_count, const char* prefix, const char* names, const char* slices,
+                         int tensors) {
   for (int feeds = 0; feeds < 2; ++feeds) {
     bug_t b = bug_open(feeds);
     TF_Output in[3] = {bug_value(&b, prefix), bug_value(&b, names), bug_value(&b, slices)}, values[4];

@@ -169,7 +169,8 @@ TEST(b69_two_updates_in_one_step) {
   TF_Output init = bug_op(&b, "Assign", "", 2, (TF_Output[]){v, zero});
   TF_Output set_a = bug_op(&b, "Assign", "", 2, (TF_Output[]){v, bug_op(&b, "Add", "", 2, (TF_Output[]){v, hundred})});
   TF_Output set_b = bug_op(&b, "Assign", "", 2, (TF_Output[]){v, bug_op(&b, "Add", "", 2, (TF_Output[]){v, one})});
-  TF_Output add_a = bug_op(&b, "AssignAdd", "", 2, (TF_Output[]){v, hundred}), add_b = bug_op(&b, "AssignAdd", "", 2, (TF_Output[]){v, one});
+  TF_Output add_a = bug_op(&b, "AssignAdd", "", 2, (TF_Output[]){v, hundred}),
+            add_b = bug_op(&b, "AssignAdd", "", 2, (TF_Output[]){v, one});
   for (int i = 0; i < 20; ++i) {
     TF_Tensor* out[2] = {NULL, NULL};
     bug_target(&b, init);

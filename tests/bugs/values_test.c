@@ -35,7 +35,8 @@ TEST(b07_max_pooling_keeps_nan) {
 }
 
 TEST(b09_segment_maximum_keeps_nan) {
-  VALUE("float[5] -3.40282347e38 10 nan -78 -3.40282347e38", "UnsortedSegmentMax", "", "float[3] 10 nan -78", "int32[3] 1 2 3", "int32[] 5");
+  VALUE("float[5] -3.40282347e38 10 nan -78 -3.40282347e38", "UnsortedSegmentMax", "", "float[3] 10 nan -78", "int32[3] 1 2 3",
+        "int32[] 5");
 }
 
 /* One table for kernel and folding: NaN and what is out of range give the smallest integer of a signed type of 32 or 64 bits. */
@@ -84,8 +85,8 @@ TEST(b25_range_with_a_rounded_step) {
 }
 
 TEST(b27_negative_strides) {
-  VALUE("float[1,0,3]", "StridedSlice", "", "float[3,2,3] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18", "int32[3] 1 1 0", "int32[3] 2 -1 3",
-        "int32[3] 1 -1 1");
+  VALUE("float[1,0,3]", "StridedSlice", "", "float[3,2,3] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18", "int32[3] 1 1 0",
+        "int32[3] 2 -1 3", "int32[3] 1 -1 1");
   VALUE("float[] 4", "StridedSlice", "shrink_axis_mask=1", "float[4] 1 2 3 4", "int32[1] -1", "int32[1] 0", "int32[1] 1");
 }
 
@@ -104,7 +105,8 @@ TEST(b37_convolution_strides_beyond_the_kernel) {
 TEST(b39_the_index_of_a_maximum_leaves_out_the_batch) {
   const char* images = "float[2,2,2,1] 1 4 3 2 5 6 7 8";
   VALUE("int64[2,1,1,1] 1 3", "MaxPoolWithArgmax:1", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding='VALID'", images);
-  VALUE("int64[2,1,1,1] 1 7", "MaxPoolWithArgmax:1", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding='VALID'; include_batch_in_index=true", images);
+  VALUE("int64[2,1,1,1] 1 7", "MaxPoolWithArgmax:1", "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding='VALID'; include_batch_in_index=true",
+        images);
 }
 
 TEST(b41_pooling_checks_its_parameters) {

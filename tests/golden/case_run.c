@@ -135,11 +135,13 @@ static void run_session(trial_t* t, const char* way, int fed, TF_Output* fetch, 
   close_session(session);
 }
 
-static void compare_value(trial_t* t, const char* way, const char* what, const char* endpoint, const TF_Tensor* got, const TF_Tensor* want) {
+static void compare_value(trial_t* t, const char* way, const char* what, const char* endpoint, const TF_Tensor* got,
+                          const TF_Tensor* want) {
   char why[600];
   if (!want) return;
   if (!got) complain(t, way, "%s %s: no tensor", what, endpoint);
-  else if (!golden_match(got, want, t->c->match, t->c->rtol, t->c->atol, why, sizeof why)) complain(t, way, "%s %s: %s", what, endpoint, why);
+  else if (!golden_match(got, want, t->c->match, t->c->rtol, t->c->atol, why, sizeof why))
+    complain(t, way, "%s %s: %s", what, endpoint, why);
 }
 
 /* What shape inference knew of an endpoint must not contradict the value's shape. */
@@ -155,7 +157,8 @@ static void check_inferred(trial_t* t, int k, const TF_Tensor* want) {
   api.TF_GraphGetTensorShape(t->graph, t->fetch[k], dims, rank, t->status);
   for (int i = 0; i < rank && !has_failed(t); i++)
     if (dims[i] >= 0 && dims[i] != api.TF_Dim(want, i))
-      complain(t, "inference", "%s has dimension %d of %lld, not %lld", t->c->fetch.name[k], i, (long long)dims[i], (long long)api.TF_Dim(want, i));
+      complain(t, "inference", "%s has dimension %d of %lld, not %lld", t->c->fetch.name[k], i, (long long)dims[i],
+               (long long)api.TF_Dim(want, i));
 }
 
 static void free_tensors(TF_Tensor** tensors, int count) {
@@ -210,7 +213,8 @@ static void try_gradient_run(trial_t* t, int fed, TF_Output* dy) {
   const char* way = fed ? "gradient, fed" : "gradient";
   for (int i = 0; i < t->c->grad.count; i++) {
     want[i] = take_const(t, "want_grad", i, NULL);
-    if (!want[i] != !dy[i].oper && !fed) complain(t, way, "by %s: %s", t->c->grad.name[i], want[i] ? "none, there must be one" : "there is one, must be none");
+    if (!want[i] != !dy[i].oper && !fed)
+      complain(t, way, "by %s: %s", t->c->grad.name[i], want[i] ? "none, there must be one" : "there is one, must be none");
     if (want[i] && dy[i].oper) fetch[n] = dy[of[n] = i], n++;
   }
   if (n) run_session(t, way, fed, fetch, out, n);

@@ -185,8 +185,10 @@ static int end_job(job_t* job) {
   waitpid(job->pid, &how, 0);
   if (crashed < 0 && WIFEXITED(how) && !WEXITSTATUS(how)) return print_op(job->tally), 0;
   if (crashed < 0) snprintf(job->note, sizeof job->note, "between cases");
-  if (WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM) printf("%s case %d (%s):\n  no end after %d s\n", job->tally->op, crashed, job->note, opt.timeout);
-  else if (WIFSIGNALED(how)) printf("%s case %d (%s):\n  ended by signal %d (%s)\n", job->tally->op, crashed, job->note, WTERMSIG(how), strsignal(WTERMSIG(how)));
+  if (WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM)
+    printf("%s case %d (%s):\n  no end after %d s\n", job->tally->op, crashed, job->note, opt.timeout);
+  else if (WIFSIGNALED(how))
+    printf("%s case %d (%s):\n  ended by signal %d (%s)\n", job->tally->op, crashed, job->note, WTERMSIG(how), strsignal(WTERMSIG(how)));
   else printf("%s case %d (%s):\n  the process exited with %d\n", job->tally->op, crashed, job->note, WEXITSTATUS(how));
   record_outcome(job->tally, crashed, FAILED, job->note);
   if (crashed >= 0 && start_job(job, job->tally, crashed + 1)) return 1;
@@ -254,9 +256,9 @@ static int list_ops(tally_t* tallies) {
 }
 
 static int read_options(int argc, char** argv) {
-  static const struct option names[] = {
-      {"cases", 1, 0, 'c'}, {"op", 1, 0, 'o'},        {"case", 1, 0, 'n'},         {"known", 1, 0, 'k'}, {"summary", 1, 0, 's'}, {"isa", 1, 0, 'i'},
-      {"fork", 0, 0, 'f'},  {"timeout", 1, 0, 't'},   {"no-gradients", 0, 0, 'g'}, {"quiet", 0, 0, 'q'}, {"config", 1, 0, 'C'}, {0, 0, 0, 0}};
+  static const struct option names[] = {{"cases", 1, 0, 'c'},        {"op", 1, 0, 'o'},    {"case", 1, 0, 'n'},   {"known", 1, 0, 'k'},
+                                        {"summary", 1, 0, 's'},      {"isa", 1, 0, 'i'},   {"fork", 0, 0, 'f'},   {"timeout", 1, 0, 't'},
+                                        {"no-gradients", 0, 0, 'g'}, {"quiet", 0, 0, 'q'}, {"config", 1, 0, 'C'}, {0, 0, 0, 0}};
   for (int o; (o = getopt_long(argc, argv, "j:", names, NULL)) != -1;) {
     if (o == 'c') opt.cases = optarg;
     else if (o == 'o' && opt.chosen_count < MAX_OPS) opt.chosen[opt.chosen_count++] = optarg;

@@ -17,10 +17,11 @@ typedef struct {
 
 /* Numbers, not names: a header of another TensorFlow version may lack the newest. */
 static const dtype_row_t dtype_rows[] = {
-    {1, FLOATS, 4, 1, 0, 0},    {2, FLOATS, 8, 1, 0, 0},    {8, FLOATS, 4, 2, 0, 0},   {18, FLOATS, 8, 2, 0, 0},  {19, FLOATS, 2, 1, 5, 10},
-    {14, FLOATS, 2, 1, 8, 7},   {24, FLOATS, 1, 1, 5, 2},   {25, OPAQUE, 1, 1, 0, 0},  {3, SIGNED, 4, 1, 0, 0},   {5, SIGNED, 2, 1, 0, 0},
-    {6, SIGNED, 1, 1, 0, 0},    {9, SIGNED, 8, 1, 0, 0},    {4, UNSIGNED, 1, 1, 0, 0}, {17, UNSIGNED, 2, 1, 0, 0}, {22, UNSIGNED, 4, 1, 0, 0},
-    {23, UNSIGNED, 8, 1, 0, 0}, {10, UNSIGNED, 1, 1, 0, 0}, {11, SIGNED, 1, 1, 0, 0},  {12, UNSIGNED, 1, 1, 0, 0}, {13, SIGNED, 4, 1, 0, 0},
+    {1, FLOATS, 4, 1, 0, 0},    {2, FLOATS, 8, 1, 0, 0},    {8, FLOATS, 4, 2, 0, 0},    {18, FLOATS, 8, 2, 0, 0},
+    {19, FLOATS, 2, 1, 5, 10},  {14, FLOATS, 2, 1, 8, 7},   {24, FLOATS, 1, 1, 5, 2},   {25, OPAQUE, 1, 1, 0, 0},
+    {3, SIGNED, 4, 1, 0, 0},    {5, SIGNED, 2, 1, 0, 0},    {6, SIGNED, 1, 1, 0, 0},    {9, SIGNED, 8, 1, 0, 0},
+    {4, UNSIGNED, 1, 1, 0, 0},  {17, UNSIGNED, 2, 1, 0, 0}, {22, UNSIGNED, 4, 1, 0, 0}, {23, UNSIGNED, 8, 1, 0, 0},
+    {10, UNSIGNED, 1, 1, 0, 0}, {11, SIGNED, 1, 1, 0, 0},   {12, UNSIGNED, 1, 1, 0, 0}, {13, SIGNED, 4, 1, 0, 0},
     {15, SIGNED, 2, 1, 0, 0},   {16, UNSIGNED, 2, 1, 0, 0}, {7, STRINGS, 24, 1, 0, 0},
 };
 
@@ -160,7 +161,7 @@ int golden_match(const TF_Tensor* got, const TF_Tensor* want, const char* rule, 
   if (!bad) return 1;
   print_element(r.type, x + (size_t)first * stride, a, sizeof a);
   print_element(r.type, y + (size_t)first * stride, b, sizeof b);
-  snprintf(why, why_size, "element %lld is %s, not %s (%lld of %lld differ, %s, dtype %d)", (long long)first, a, b, (long long)bad, (long long)count,
-           rule, (int)r.type->type);
+  snprintf(why, why_size, "element %lld is %s, not %s (%lld of %lld differ, %s, dtype %d)", (long long)first, a, b, (long long)bad,
+           (long long)count, rule, (int)r.type->type);
   return 0;
 }

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <tensorflow/c/c_api.h>
 
-static TF_Output add_node(TF_Graph* g, TF_Status* s, const char* type, const char* name, const TF_Output* inputs, int count, TF_Tensor* value) {
+static TF_Output add_node(TF_Graph* g, TF_Status* s, const char* type, const char* name, const TF_Output* inputs, int count,
+                          TF_Tensor* value) {
   TF_OperationDescription* d = TF_NewOperation(g, type, name);
   for (int i = 0; i < count; i++) TF_AddInput(d, inputs[i]);
   if (value) {

@@ -49,7 +49,8 @@ static hr_status_t float_length(double a, double b, double d, int64_t* out) {
 }
 
 static hr_status_t range_length(const hr_tensor_t* start, const hr_tensor_t* limit, const hr_tensor_t* delta, int64_t* out) {
-  if (start->count != 1 || limit->count != 1 || delta->count != 1) return HR_ERROR(INVALID_ARGUMENT, "start, limit and delta must be scalars");
+  if (start->count != 1 || limit->count != 1 || delta->count != 1)
+    return HR_ERROR(INVALID_ARGUMENT, "start, limit and delta must be scalars");
   if (hr_dtype_in(start->dtype, HR_M_INTEGER)) return integer_length(start, limit, delta, out);
   return float_length(number_of(start), number_of(limit), number_of(delta), out);
 }
@@ -145,11 +146,20 @@ static hr_status_t linspace(hr_kernel_ctx_t* k) {
 }
 
 /* 4. definitions */
-const hr_op_t hr_op_Range = {
-    .name = "Range", .sig = "start: Tidx; limit: Tidx; delta: Tidx -> output: Tidx",
-    .attrs = "Tidx: type{bfloat16,half,float,double,int8,int16,int32,int64,uint16,uint32,uint64} = int32", .shape = infer_range, .grad = hr_grad_none,
-    HR_KERNELS({.host_inputs = 7, .compute = range}), .doc = "numbers from start below limit in steps of delta", HR_HERE};
+const hr_op_t hr_op_Range = {.name = "Range",
+                             .sig = "start: Tidx; limit: Tidx; delta: Tidx -> output: Tidx",
+                             .attrs = "Tidx: type{bfloat16,half,float,double,int8,int16,int32,int64,uint16,uint32,uint64} = int32",
+                             .shape = infer_range,
+                             .grad = hr_grad_none,
+                             HR_KERNELS({.host_inputs = 7, .compute = range}),
+                             .doc = "numbers from start below limit in steps of delta",
+                             HR_HERE};
 
-const hr_op_t hr_op_LinSpace = {
-    .name = "LinSpace", .sig = "start: T; stop: T; num: Tidx -> output: T", .attrs = "T: type{bfloat16,half,float,double}; Tidx: type{int32,int64} = int32",
-    .shape = infer_linspace, .grad = hr_grad_none, HR_KERNELS({.host_inputs = 7, .compute = linspace}), .doc = "num numbers from start to stop", HR_HERE};
+const hr_op_t hr_op_LinSpace = {.name = "LinSpace",
+                                .sig = "start: T; stop: T; num: Tidx -> output: T",
+                                .attrs = "T: type{bfloat16,half,float,double}; Tidx: type{int32,int64} = int32",
+                                .shape = infer_linspace,
+                                .grad = hr_grad_none,
+                                HR_KERNELS({.host_inputs = 7, .compute = linspace}),
+                                .doc = "num numbers from start to stop",
+                                HR_HERE};

@@ -63,12 +63,25 @@ static hr_status_t infer_accumulate(hr_infer_t* s) {
   hr_infer_set(s, 0, merged);
   return NULL;
 }
-#define NUMBERS "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
+#define NUMBERS \
+  "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
 #define SUM HR_KERNELS({.where = {{"T", HR_M_NUMBER}}, .prepared_bytes = sizeof(add_n_t), .prepare = add_n_prepare, .compute = add_n})
-const hr_op_t hr_op_AddN = {
-    .name = "AddN", .sig = "inputs: N*T -> sum: T", .attrs = "N: int >= 1; T: type{" NUMBERS ",variant}", .flags = HR_OP_COMMUTATIVE | HR_OP_AGGREGATE,
-    .shape = hr_infer_merged, .grad = grad_add_n, SUM, .doc = "the sum of all inputs", HR_HERE};
+const hr_op_t hr_op_AddN = {.name = "AddN",
+                            .sig = "inputs: N*T -> sum: T",
+                            .attrs = "N: int >= 1; T: type{" NUMBERS ",variant}",
+                            .flags = HR_OP_COMMUTATIVE | HR_OP_AGGREGATE,
+                            .shape = hr_infer_merged,
+                            .grad = grad_add_n,
+                            SUM,
+                            .doc = "the sum of all inputs",
+                            HR_HERE};
 
-const hr_op_t hr_op_AccumulateNV2 = {
-    .name = "AccumulateNV2", .sig = "inputs: N*T -> sum: T", .attrs = "N: int >= 1; T: type{" NUMBERS "}; shape: shape",
-    .flags = HR_OP_COMMUTATIVE | HR_OP_AGGREGATE, .shape = infer_accumulate, .grad = grad_add_n, SUM, .doc = "the sum of all inputs", HR_HERE};
+const hr_op_t hr_op_AccumulateNV2 = {.name = "AccumulateNV2",
+                                     .sig = "inputs: N*T -> sum: T",
+                                     .attrs = "N: int >= 1; T: type{" NUMBERS "}; shape: shape",
+                                     .flags = HR_OP_COMMUTATIVE | HR_OP_AGGREGATE,
+                                     .shape = infer_accumulate,
+                                     .grad = grad_add_n,
+                                     SUM,
+                                     .doc = "the sum of all inputs",
+                                     HR_HERE};

@@ -38,8 +38,10 @@ static hr_status_t check_operand(const hr_kernel_ctx_t* k, const binary_t* b) {
   if (x->count == 0) return NULL; /* nothing is computed */
   for (int64_t i = 0; i < y->count; ++i) {
     if (!is_refused(b->check, (const char*)y->data + (size_t)i * size, size, hr_dtype_in(y->dtype, HR_M_SIGNED))) continue;
-    if (b->check == NO_NEGATIVE) return HR_ERROR(INVALID_ARGUMENT, "integers to negative integer powers are not allowed (element %lld of the exponent)", (long long)i);
-    return hr_status_create(b->check == NO_ZERO ? HR_INVALID_ARGUMENT : HR_INTERNAL, __FILE__, __LINE__, "integer division by zero (element %lld of the divisor)", (long long)i);
+    if (b->check == NO_NEGATIVE)
+      return HR_ERROR(INVALID_ARGUMENT, "integers to negative integer powers are not allowed (element %lld of the exponent)", (long long)i);
+    return hr_status_create(b->check == NO_ZERO ? HR_INVALID_ARGUMENT : HR_INTERNAL, __FILE__, __LINE__,
+                            "integer division by zero (element %lld of the divisor)", (long long)i);
   }
   return NULL;
 }
@@ -168,14 +170,21 @@ static void grad_igammac(hr_grad_ctx_t* g) { give_igamma(g, true); }
 
 /* 3. definitions */
 #define BINARY(Name, ...) BINARY_AS(Name, "x: T; y: T -> z: T", __VA_ARGS__)
-#define BINARY_AS(Name, signature, allowed, mask, op_flags, op_check, gradient)                                                                   \
-  static const binary_row_t row_##Name = {BINARY_##Name, op_check};                                                                 \
-  extern const hr_op_t hr_op_##Name;                                                                                                \
-  const hr_op_t hr_op_##Name = {                                                                                                    \
-      .name = #Name, .sig = signature, .attrs = "T: type{" allowed "}", .flags = op_flags, .shape = hr_infer_broadcasted, \
-      .grad = grad_##gradient,                                                                                                      \
-      HR_KERNELS({.where = {{"T", mask}}, .prepared_bytes = sizeof(binary_t), .prepare = binary_prepare, .compute = binary_compute, \
-                  .arg = &row_##Name}),                                                                                             \
-      .doc = #Name " of two tensors, element by element, with broadcasting", HR_HERE};
+#define BINARY_AS(Name, signature, allowed, mask, op_flags, op_check, gradient)                        \
+  static const binary_row_t row_##Name = {BINARY_##Name, op_check};                                    \
+  extern const hr_op_t hr_op_##Name;                                                                   \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                         \
+                                .sig = signature,                                                      \
+                                .attrs = "T: type{" allowed "}",                                       \
+                                .flags = op_flags,                                                     \
+                                .shape = hr_infer_broadcasted,                                         \
+                                .grad = grad_##gradient,                                               \
+                                HR_KERNELS({.where = {{"T", mask}},                                    \
+                                            .prepared_bytes = sizeof(binary_t),                        \
+                                            .prepare = binary_prepare,                                 \
+                                            .compute = binary_compute,                                 \
+                                            .arg = &row_##Name}),                                      \
+                                .doc = #Name " of two tensors, element by element, with broadcasting", \
+                                HR_HERE};
 #include "ops/elementwise/no_rows.h"
 #include "ops/elementwise/binary.def"

@@ -33,12 +33,14 @@ extern const hr_binary_table_t hr_binary_scalar; /* SCALAR, NEXT and COMPLEX row
 #define HR_LOOP2_FORMS(Name, suffix) {Name##_##suffix, Name##_##suffix##_x_stays, Name##_##suffix##_y_stays}
 
 /* The forms for half and bfloat16 on top of the float ones. */
-#define HR_LOOP2_NARROW(Name, suffix, is_bf16)                                                                                              \
-  static void Name##_##suffix(const void* xs, const void* ys, void* zs, int64_t n) { hr_loop2_narrow(Name##_f32, is_bf16, xs, ys, zs, n); }  \
-  static void Name##_##suffix##_x_stays(const void* xs, const void* ys, void* zs, int64_t n) {                                              \
-    hr_loop2_narrow_x_stays(Name##_f32_x_stays, is_bf16, xs, ys, zs, n);                                                                    \
-  }                                                                                                                                         \
-  static void Name##_##suffix##_y_stays(const void* xs, const void* ys, void* zs, int64_t n) {                                              \
-    hr_loop2_narrow_y_stays(Name##_f32_y_stays, is_bf16, xs, ys, zs, n);                                                                    \
+#define HR_LOOP2_NARROW(Name, suffix, is_bf16)                                                 \
+  static void Name##_##suffix(const void* xs, const void* ys, void* zs, int64_t n) {           \
+    hr_loop2_narrow(Name##_f32, is_bf16, xs, ys, zs, n);                                       \
+  }                                                                                            \
+  static void Name##_##suffix##_x_stays(const void* xs, const void* ys, void* zs, int64_t n) { \
+    hr_loop2_narrow_x_stays(Name##_f32_x_stays, is_bf16, xs, ys, zs, n);                       \
+  }                                                                                            \
+  static void Name##_##suffix##_y_stays(const void* xs, const void* ys, void* zs, int64_t n) { \
+    hr_loop2_narrow_y_stays(Name##_f32_y_stays, is_bf16, xs, ys, zs, n);                       \
   }
 #endif

@@ -66,6 +66,7 @@ hr_status_t hr_binary_run(hr_kernel_ctx_t* k, const hr_binary_run_t* run) {
   const int over = form == LOOP_X_STAYS || (form == LOOP_BOTH && !may_take(k, 0, x)) ? 1 : 0;
   hr_tensor_t* z;
   HR_TRY(hr_output_take(k, 0, over, &(over ? y : x)->shape, &z));
-  flat_t f = {run->loops[form], x->data, y->data, z->data, form == LOOP_X_STAYS ? 0 : run->in_size, form == LOOP_Y_STAYS ? 0 : run->in_size, run->out_size};
+  flat_t f = {run->loops[form], x->data, y->data, z->data, form == LOOP_X_STAYS ? 0 : run->in_size, form == LOOP_Y_STAYS ? 0 : run->in_size,
+              run->out_size};
   return hr_parallel(k, z->count, 1.0, flat_chunk, &f);
 }

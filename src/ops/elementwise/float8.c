@@ -11,8 +11,9 @@ typedef struct {
 } format_t;
 
 static const format_t* format_of(hr_dtype_t type) {
-  static const format_t e5m2 = {2, 15, 57344, 0x7c, 0x7e, false}, e4m3fn = {3, 7, 448, 0x7f, 0x7f, false}, e4m3fnuz = {3, 8, 240, 0x80, 0x80, true},
-                        e4m3b11fnuz = {3, 11, 30, 0x80, 0x80, true}, e5m2fnuz = {2, 16, 57344, 0x80, 0x80, true};
+  static const format_t e5m2 = {2, 15, 57344, 0x7c, 0x7e, false}, e4m3fn = {3, 7, 448, 0x7f, 0x7f, false},
+                        e4m3fnuz = {3, 8, 240, 0x80, 0x80, true}, e4m3b11fnuz = {3, 11, 30, 0x80, 0x80, true},
+                        e5m2fnuz = {2, 16, 57344, 0x80, 0x80, true};
   switch (type) {
     case HR_F8_E5M2: return &e5m2;
     case HR_F8_E4M3FN: return &e4m3fn;

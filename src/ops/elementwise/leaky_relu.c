@@ -43,7 +43,8 @@ static hr_status_t leaky_chunk(void* arg, int64_t begin, int64_t end, int chunk)
 static hr_status_t leaky(hr_kernel_ctx_t* k) {
   const hr_tensor_t *g = hr_input(k, 0), *x = hr_input(k, hr_input_count(k) - 1);
   hr_tensor_t* out;
-  if (g->count != x->count) return HR_ERROR(INVALID_ARGUMENT, "gradients have %lld elements, features %lld", (long long)g->count, (long long)x->count);
+  if (g->count != x->count)
+    return HR_ERROR(INVALID_ARGUMENT, "gradients have %lld elements, features %lld", (long long)g->count, (long long)x->count);
   HR_TRY(hr_output_take(k, 0, 0, &g->shape, &out));
   span_t s = {hr_prepared(k), g->data, x->data, out->data};
   return hr_parallel(k, out->count, 1.0, leaky_chunk, &s);
@@ -63,7 +64,19 @@ static void grad_leaky_grad(hr_grad_ctx_t* g) {
 /* 3. definitions */
 #define ATTRS "alpha: float = 0.2; T: type{half,bfloat16,float,double} = float"
 #define LEAKY HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT}}, .prepared_bytes = sizeof(leaky_t), .prepare = leaky_prepare, .compute = leaky})
-const hr_op_t hr_op_LeakyRelu = {.name = "LeakyRelu", .sig = "features: T -> activations: T", .attrs = ATTRS, .shape = hr_infer_same, .grad = grad_leaky,
-                                 LEAKY, .doc = "x > 0 ? x : alpha x for each element", HR_HERE};
-const hr_op_t hr_op_LeakyReluGrad = {.name = "LeakyReluGrad", .sig = "gradients: T; features: T -> backprops: T", .attrs = ATTRS,
-                                     .shape = hr_infer_merged, .grad = grad_leaky_grad, LEAKY, .doc = "the gradient function of LeakyRelu", HR_HERE};
+const hr_op_t hr_op_LeakyRelu = {.name = "LeakyRelu",
+                                 .sig = "features: T -> activations: T",
+                                 .attrs = ATTRS,
+                                 .shape = hr_infer_same,
+                                 .grad = grad_leaky,
+                                 LEAKY,
+                                 .doc = "x > 0 ? x : alpha x for each element",
+                                 HR_HERE};
+const hr_op_t hr_op_LeakyReluGrad = {.name = "LeakyReluGrad",
+                                     .sig = "gradients: T; features: T -> backprops: T",
+                                     .attrs = ATTRS,
+                                     .shape = hr_infer_merged,
+                                     .grad = grad_leaky_grad,
+                                     LEAKY,
+                                     .doc = "the gradient function of LeakyRelu",
+                                     HR_HERE};

@@ -6,8 +6,8 @@
 #include "base/simd_f64.h"
 #include "ops/elementwise/pair_float.inc"
 
-#define FLOAT(Name, z)                                                                                                                       \
-  static void Name##_f16(const void* xs, const void* ys, void* zs, int64_t n) { hr_loop2_narrow(Name##_f32, false, xs, ys, zs, n); }         \
+#define FLOAT(Name, z)                                                                                                               \
+  static void Name##_f16(const void* xs, const void* ys, void* zs, int64_t n) { hr_loop2_narrow(Name##_f32, false, xs, ys, zs, n); } \
   static void Name##_bf16(const void* xs, const void* ys, void* zs, int64_t n) { hr_loop2_narrow(Name##_f32, true, xs, ys, zs, n); }
 #define ARITH(Name, z) FLOAT(Name, z)
 #include "ops/elementwise/no_rows.h"

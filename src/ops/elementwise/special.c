@@ -56,7 +56,8 @@ double hr_special_ndtri(double p) {
 }
 
 double hr_special_zeta(double x, double q) {
-  static const double bernoulli[] = {1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
+  static const double bernoulli[] = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 / 30,     5.0 / 66,
+                                     -691.0 / 2730, 7.0 / 6,   -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
   if (isnan(x) || isnan(q) || x < 1) return NAN;
   if (x == 1) return INFINITY;
   if (q <= 0) {

@@ -98,7 +98,9 @@ static hr_value_t unless_zero(hr_grad_ctx_t* g, hr_value_t at_zero, hr_value_t e
   return hr_emit3(g, "SelectV2", hr_emit2(g, "Equal", x, hr_emit_const_like(g, x, 0)), at_zero, elsewhere);
 }
 GRAD(bessel_i0, times(g, DY, of(g, "BesselI1", hr_grad_input(g, 0))))
-GRAD(bessel_i0e, times(g, DY, hr_emit_sub(g, of(g, "BesselI1e", hr_grad_input(g, 0)), times(g, of(g, "Sign", hr_grad_input(g, 0)), hr_grad_output(g, 0)))))
+GRAD(bessel_i0e,
+     times(g, DY,
+           hr_emit_sub(g, of(g, "BesselI1e", hr_grad_input(g, 0)), times(g, of(g, "Sign", hr_grad_input(g, 0)), hr_grad_output(g, 0)))))
 static void grad_bessel_i1(hr_grad_ctx_t* g) { /* I0 - I1 / x; a half at 0 */
   hr_value_t x = hr_grad_input(g, 0), slope = hr_emit_sub(g, of(g, "BesselI0", x), over(g, hr_grad_output(g, 0), x));
   hr_grad_give(g, 0, times(g, DY, unless_zero(g, hr_emit_const_like(g, x, 0.5), slope)));

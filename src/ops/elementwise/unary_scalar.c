@@ -33,8 +33,9 @@ _Static_assert(sizeof(float complex) == sizeof(hr_c64_t) && sizeof(double comple
 #include "ops/elementwise/unary.def"
 
 const hr_unary_table_t hr_unary_scalar = {
-#define SCALAR(Name, y) \
-  [UNARY_##Name][HR_F32] = Name##_f32, [UNARY_##Name][HR_F64] = Name##_f64, [UNARY_##Name][HR_F16] = Name##_f16, [UNARY_##Name][HR_BF16] = Name##_bf16,
+#define SCALAR(Name, y)                                                                                          \
+  [UNARY_##Name][HR_F32] = Name##_f32, [UNARY_##Name][HR_F64] = Name##_f64, [UNARY_##Name][HR_F16] = Name##_f16, \
+  [UNARY_##Name][HR_BF16] = Name##_bf16,
 #define COMPLEX(Name, y) [UNARY_##Name][HR_C64] = Name##_c64, [UNARY_##Name][HR_C128] = Name##_c128,
 #include "ops/elementwise/no_rows.h"
 #include "ops/elementwise/unary.def"

@@ -85,12 +85,26 @@ static void grad_log_softmax(hr_grad_ctx_t* g) { /* dy - exp(y) sum(dy) */
 }
 
 /* 4. definitions */
-#define ROWS(logs_mark) \
-  HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT}}, .prepared_bytes = sizeof(softmax_t), .prepare = softmax_prepare, .compute = softmax, .arg = logs_mark})
-const hr_op_t hr_op_Softmax = {
-    .name = "Softmax", .sig = "logits: T -> softmax: T", .attrs = "T: type{half,bfloat16,float,double}", .shape = infer, .grad = grad_softmax, ROWS(NULL),
-    .doc = "exp(x - max x) scaled to sum 1 over the last axis", HR_HERE};
+#define ROWS(logs_mark)                            \
+  HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT}},   \
+              .prepared_bytes = sizeof(softmax_t), \
+              .prepare = softmax_prepare,          \
+              .compute = softmax,                  \
+              .arg = logs_mark})
+const hr_op_t hr_op_Softmax = {.name = "Softmax",
+                               .sig = "logits: T -> softmax: T",
+                               .attrs = "T: type{half,bfloat16,float,double}",
+                               .shape = infer,
+                               .grad = grad_softmax,
+                               ROWS(NULL),
+                               .doc = "exp(x - max x) scaled to sum 1 over the last axis",
+                               HR_HERE};
 
-const hr_op_t hr_op_LogSoftmax = {
-    .name = "LogSoftmax", .sig = "logits: T -> logsoftmax: T", .attrs = "T: type{half,bfloat16,float,double}", .shape = infer, .grad = grad_log_softmax,
-    ROWS("logs"), .doc = "the logarithm of Softmax, without forming it", HR_HERE};
+const hr_op_t hr_op_LogSoftmax = {.name = "LogSoftmax",
+                                  .sig = "logits: T -> logsoftmax: T",
+                                  .attrs = "T: type{half,bfloat16,float,double}",
+                                  .shape = infer,
+                                  .grad = grad_log_softmax,
+                                  ROWS("logs"),
+                                  .doc = "the logarithm of Softmax, without forming it",
+                                  HR_HERE};

@@ -8,4 +8,5 @@
 #include "base/simd_f64.h"
 #include "ops/nn/softmax_xent.inc"
 
-const hr_xent_vec_t HR_ISA_NAME(hr_xent_vec) = {.dense_f32 = dense_f32, .dense_f64 = dense_f64, .sparse_f32 = sparse_f32, .sparse_f64 = sparse_f64};
+const hr_xent_vec_t HR_ISA_NAME(hr_xent_vec) = {
+    .dense_f32 = dense_f32, .dense_f64 = dense_f64, .sparse_f32 = sparse_f32, .sparse_f64 = sparse_f64};

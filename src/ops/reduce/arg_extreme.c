@@ -100,12 +100,12 @@ BOTH(bf16, uint16_t, float, BRAIN, -(float)INFINITY, (float)INFINITY)
 
 typedef arg_loop_t arg_table_t[HR_DTYPE_COUNT][2]; /* by type; [1]: rows (inner size 1) */
 #define ENTRY(ID, name) [HR_##ID] = {name, name##_row},
-static const arg_table_t max_loops = {ENTRY(F32, f32_max) ENTRY(F64, f64_max) ENTRY(I8, i8_max) ENTRY(U8, u8_max) ENTRY(I16, i16_max) ENTRY(U16, u16_max)
-                                      ENTRY(I32, i32_max) ENTRY(U32, u32_max) ENTRY(I64, i64_max) ENTRY(U64, u64_max) ENTRY(F16, f16_max)
-                                      ENTRY(BF16, bf16_max) ENTRY(BOOL, u8_max)};
-static const arg_table_t min_loops = {ENTRY(F32, f32_min) ENTRY(F64, f64_min) ENTRY(I8, i8_min) ENTRY(U8, u8_min) ENTRY(I16, i16_min) ENTRY(U16, u16_min)
-                                      ENTRY(I32, i32_min) ENTRY(U32, u32_min) ENTRY(I64, i64_min) ENTRY(U64, u64_min) ENTRY(F16, f16_min)
-                                      ENTRY(BF16, bf16_min) ENTRY(BOOL, u8_min)};
+static const arg_table_t max_loops = {ENTRY(F32, f32_max) ENTRY(F64, f64_max) ENTRY(I8, i8_max) ENTRY(U8, u8_max) ENTRY(I16, i16_max)
+                                          ENTRY(U16, u16_max) ENTRY(I32, i32_max) ENTRY(U32, u32_max) ENTRY(I64, i64_max)
+                                              ENTRY(U64, u64_max) ENTRY(F16, f16_max) ENTRY(BF16, bf16_max) ENTRY(BOOL, u8_max)};
+static const arg_table_t min_loops = {ENTRY(F32, f32_min) ENTRY(F64, f64_min) ENTRY(I8, i8_min) ENTRY(U8, u8_min) ENTRY(I16, i16_min)
+                                          ENTRY(U16, u16_min) ENTRY(I32, i32_min) ENTRY(U32, u32_min) ENTRY(I64, i64_min)
+                                              ENTRY(U64, u64_min) ENTRY(F16, f16_min) ENTRY(BF16, bf16_min) ENTRY(BOOL, u8_min)};
 
 typedef struct { arg_t a; arg_loop_t loop; } span_t;
 static hr_status_t arg_chunk(void* arg, int64_t begin, int64_t end, int chunk) {
@@ -147,7 +147,8 @@ static hr_status_t arg_extreme(hr_kernel_ctx_t* k) {
   s.a.blocks = (s.a.inner + BLOCK - 1) / BLOCK;
   s.loop = (*(const arg_table_t*)hr_kernel_arg(k))[x->dtype][s.a.inner == 1];
   const int64_t width = s.a.inner < BLOCK ? s.a.inner : BLOCK;
-  hr_status_t status = hr_parallel(k, hr_shape_count_range(&x->shape, 0, axis) * s.a.blocks, 0.5 * (double)(s.a.axis_size * width) + 10, arg_chunk, &s);
+  hr_status_t status =
+      hr_parallel(k, hr_shape_count_range(&x->shape, 0, axis) * s.a.blocks, 0.5 * (double)(s.a.axis_size * width) + 10, arg_chunk, &s);
   if (!direct) {
     if (!status) store_indices(wide.data, y);
     hr_tensor_release(&wide);
@@ -160,11 +161,15 @@ static void grad_flat(hr_grad_ctx_t* g) { (void)g; }
 
 /* 4. definitions */
 #define TYPES "float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64,qint8,quint8,qint32,qint16,quint16,bool"
-#define ARG(Name, index_types, output_types, table, text)                                                                            \
-  const hr_op_t hr_op_##Name = {                                                                                                     \
-      .name = #Name, .sig = "input: T; dimension: Tidx -> output: output_type",                                                      \
-      .attrs = "T: type{" TYPES "}; Tidx: type{" index_types "} = int32; output_type: type{" output_types "} = int64",               \
-      .shape = infer, .grad = grad_flat,                                                                                             \
-      HR_KERNELS({.where = {{"T", HR_M_REAL | HR_M(BOOL)}}, .host_inputs = 2, .compute = arg_extreme, .arg = &table}), .doc = text, HR_HERE};
+#define ARG(Name, index_types, output_types, table, text)                                                              \
+  const hr_op_t hr_op_##Name = {                                                                                       \
+      .name = #Name,                                                                                                   \
+      .sig = "input: T; dimension: Tidx -> output: output_type",                                                       \
+      .attrs = "T: type{" TYPES "}; Tidx: type{" index_types "} = int32; output_type: type{" output_types "} = int64", \
+      .shape = infer,                                                                                                  \
+      .grad = grad_flat,                                                                                               \
+      HR_KERNELS({.where = {{"T", HR_M_REAL | HR_M(BOOL)}}, .host_inputs = 2, .compute = arg_extreme, .arg = &table}), \
+      .doc = text,                                                                                                     \
+      HR_HERE};
 ARG(ArgMax, "int16,int32,int64", "int16,uint16,int32,int64", max_loops, "index of the largest element along an axis, the first of equals")
 ARG(ArgMin, "int32,int64", "int32,int64", min_loops, "index of the smallest element along an axis, the first of equals")

@@ -5,13 +5,15 @@
 
 hr_status_t hr_reduce_mask(const hr_tensor_t* axes, int rank, uint32_t* out_mask) {
   uint32_t mask = 0;
-  if (axes->shape.rank > 1) return HR_ERROR(INVALID_ARGUMENT, "the axes to reduce must be a scalar or a vector, not of rank %d", axes->shape.rank);
+  if (axes->shape.rank > 1)
+    return HR_ERROR(INVALID_ARGUMENT, "the axes to reduce must be a scalar or a vector, not of rank %d", axes->shape.rank);
   for (int64_t i = 0; i < axes->count; ++i) {
     int64_t wanted;
     int axis;
     HR_TRY(hr_tensor_i64_at(axes, i, &wanted));
     if (wanted < -rank || wanted >= rank)
-      return HR_ERROR(INVALID_ARGUMENT, "invalid reduction dimension %lld for an input of rank %d; it must be in [%d, %d)", (long long)wanted, rank, -rank, rank);
+      return HR_ERROR(INVALID_ARGUMENT, "invalid reduction dimension %lld for an input of rank %d; it must be in [%d, %d)",
+                      (long long)wanted, rank, -rank, rank);
     axis = (int)(wanted < 0 ? wanted + rank : wanted);
     if (mask >> axis & 1) return HR_ERROR(INVALID_ARGUMENT, "invalid reduction: axis %d is named twice", axis);
     mask |= UINT32_C(1) << axis;

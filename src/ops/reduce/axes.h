@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which axes a reduction removes: read, checked and collapsed in one place, for shape functions, kernels and gradients of all reductions. */
+/* Which axes a reduction removes: read, checked and collapsed in one place, for shape functions, kernels and gradients of all reductions.
+ */
 #ifndef HR_OPS_REDUCE_AXES_H
 #define HR_OPS_REDUCE_AXES_H
 #include "op/infer.h"

@@ -25,7 +25,8 @@ static hr_status_t infer(hr_infer_t* s) {
   return hr_infer_same(s);
 }
 
-/* 2. kernel: one item is one block of neighbouring elements, walked along the axis together; x is read before y, which may be x, is written */
+/* 2. kernel: one item is one block of neighbouring elements, walked along the axis together; x is read before y, which may be x, is written
+ */
 enum { BLOCK = 64 };
 typedef struct {
   const void* x;

@@ -73,7 +73,8 @@ static hr_status_t segments_chunk(void* arg, int64_t begin, int64_t end, int chu
   return NULL;
 }
 
-hr_status_t hr_segment_rows_run(hr_kernel_ctx_t* k, const hr_tensor_t* data, const hr_tensor_t* indices, const hr_tensor_t* ids, int64_t segments) {
+hr_status_t hr_segment_rows_run(hr_kernel_ctx_t* k, const hr_tensor_t* data, const hr_tensor_t* indices, const hr_tensor_t* ids,
+                                int64_t segments) {
   hr_shape_t shape = data->shape;
   hr_tensor_t* out;
   shape.dims[0] = segments;

@@ -19,8 +19,12 @@ static hr_status_t count_prepare(hr_prepare_ctx_t* p, void* prepared) {
 static hr_status_t count_on(hr_variable_t* v, int64_t limit, hr_dtype_t type, int64_t* before) { /* locked */
   char text[HR_SHAPE_TEXT];
   hr_tensor_t* t = &v->value;
-  if (t->dtype != type) return HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' is of type %s, not %s", HR_STR_ARG(v->name), hr_dtype_name((int)t->dtype), hr_dtype_name((int)type));
-  if (t->shape.rank != 0) return HR_ERROR(INVALID_ARGUMENT, "a counter must be a scalar, variable '%.*s' has shape %s", HR_STR_ARG(v->name), hr_shape_format(&t->shape, text));
+  if (t->dtype != type)
+    return HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' is of type %s, not %s", HR_STR_ARG(v->name), hr_dtype_name((int)t->dtype),
+                    hr_dtype_name((int)type));
+  if (t->shape.rank != 0)
+    return HR_ERROR(INVALID_ARGUMENT, "a counter must be a scalar, variable '%.*s' has shape %s", HR_STR_ARG(v->name),
+                    hr_shape_format(&t->shape, text));
   *before = type == HR_I64 ? *(int64_t*)t->data : *(int32_t*)t->data;
   if (*before >= limit) return HR_ERROR(OUT_OF_RANGE, "reached the limit of %lld", (long long)limit);
   if (type == HR_I64) *(int64_t*)t->data = *before + 1;
@@ -50,6 +54,11 @@ static hr_status_t count(hr_kernel_ctx_t* k) {
 const hr_op_t hr_op_CountUpTo = {
     .name = "CountUpTo", .sig = "ref: Ref(T) -> output: T", .attrs = "limit: int; T: type{int32,int64}", .flags = HR_OP_SIDE_EFFECT,
     .shape = infer_count, COUNT, .doc = "ref++ while below limit", HR_HERE};
-const hr_op_t hr_op_ResourceCountUpTo = {
-    .name = "ResourceCountUpTo", .sig = "resource: resource -> output: T", .attrs = "limit: int; T: type{int32,int64}", .flags = HR_OP_STATEFUL,
-    .shape = infer_count, COUNT, .doc = "variable++ while below limit", HR_HERE};
+const hr_op_t hr_op_ResourceCountUpTo = {.name = "ResourceCountUpTo",
+                                         .sig = "resource: resource -> output: T",
+                                         .attrs = "limit: int; T: type{int32,int64}",
+                                         .flags = HR_OP_STATEFUL,
+                                         .shape = infer_count,
+                                         COUNT,
+                                         .doc = "variable++ while below limit",
+                                         HR_HERE};

@@ -7,9 +7,9 @@
 #include "ops/state/scatter.h"
 #include "ops/state/variable.h"
 
-extern const hr_op_t hr_op_ScatterUpdate, hr_op_ScatterAdd, hr_op_ScatterSub, hr_op_ScatterMul, hr_op_ScatterDiv, hr_op_ScatterMin, hr_op_ScatterMax,
-    hr_op_ResourceScatterUpdate, hr_op_ResourceScatterAdd, hr_op_ResourceScatterSub, hr_op_ResourceScatterMul, hr_op_ResourceScatterDiv,
-    hr_op_ResourceScatterMin, hr_op_ResourceScatterMax;
+extern const hr_op_t hr_op_ScatterUpdate, hr_op_ScatterAdd, hr_op_ScatterSub, hr_op_ScatterMul, hr_op_ScatterDiv, hr_op_ScatterMin,
+    hr_op_ScatterMax, hr_op_ResourceScatterUpdate, hr_op_ResourceScatterAdd, hr_op_ResourceScatterSub, hr_op_ResourceScatterMul,
+    hr_op_ResourceScatterDiv, hr_op_ResourceScatterMin, hr_op_ResourceScatterMax;
 
 /* 1. shapes */
 static hr_status_t check_updates(hr_infer_t* s, const hr_pshape_t* var) {
@@ -48,8 +48,10 @@ static hr_status_t check_rows(const hr_scatter_job_t* job, bool by_count) {
   if (var->rank < 1) return HR_ERROR(INVALID_ARGUMENT, "a scatter needs a variable of at least one dimension, not a scalar");
   if (job->updates->shape.rank == 0 || updates_fit(var, &job->indices->shape, &job->updates->shape)) return NULL;
   if (by_count && job->updates->count == job->n * hr_shape_count_range(var, 1, var->rank)) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "updates of shape %s do not fit indices of shape %s and a variable of shape %s; they need indices.shape + variable.shape[1:]",
-                  hr_shape_format(&job->updates->shape, a), hr_shape_format(&job->indices->shape, b), hr_shape_format(var, c));
+  return HR_ERROR(
+      INVALID_ARGUMENT,
+      "updates of shape %s do not fit indices of shape %s and a variable of shape %s; they need indices.shape + variable.shape[1:]",
+      hr_shape_format(&job->updates->shape, a), hr_shape_format(&job->indices->shape, b), hr_shape_format(var, c));
 }
 
 hr_status_t hr_scatter_begin(hr_variable_t* v, bool is_handle, hr_dtype_t type) {
@@ -60,7 +62,8 @@ hr_status_t hr_scatter_begin(hr_variable_t* v, bool is_handle, hr_dtype_t type) 
   }
   if (status || v->value.dtype == type) return status;
   hr_variable_end_write(v);
-  return HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' is of type %s, the updates of %s", HR_STR_ARG(v->name), hr_dtype_name((int)v->dtype), hr_dtype_name((int)type));
+  return HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' is of type %s, the updates of %s", HR_STR_ARG(v->name), hr_dtype_name((int)v->dtype),
+                  hr_dtype_name((int)type));
 }
 
 static hr_status_t scatter_rows(hr_kernel_ctx_t* k) {
@@ -78,11 +81,16 @@ static hr_status_t scatter_rows(hr_kernel_ctx_t* k) {
 }
 
 /* 3. definitions */
-#define NUMBERS "{float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64}"
+#define NUMBERS \
+  "{float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64}"
 #define EXTREMES "{half,bfloat16,float,double,int32,int64}"
 #define ANY_BUT_QUANTIZED (HR_M_NUMBER | HR_M(BOOL) | HR_M(STRING) | HR_M(VARIANT))
-#define ROWS(attr, types, operation) \
-  HR_KERNELS({.where = {{attr, types}}, .prepared_bytes = sizeof(hr_scatter_t), .prepare = rows_prepare, .compute = scatter_rows, .arg = (const void*)(intptr_t)operation})
+#define ROWS(attr, types, operation)                  \
+  HR_KERNELS({.where = {{attr, types}},               \
+              .prepared_bytes = sizeof(hr_scatter_t), \
+              .prepare = rows_prepare,                \
+              .compute = scatter_rows,                \
+              .arg = (const void*)(intptr_t)operation})
 #define SCATTER_REF(Name, operation, allowed, types, locking, gradient, text)                                                        \
   const hr_op_t hr_op_##Name = {                                                                                                      \
       .name = #Name, .sig = "ref: Ref(T); indices: Tindices; updates: T -> output_ref: Ref(T)",                                       \

@@ -45,7 +45,8 @@ static hr_status_t infer_sparse_grad(hr_infer_t* s, const form_t* f, const hr_ps
   HR_TRY(hr_infer_want_rank_at_least(s, at, 1, NULL));
   HR_TRY(hr_infer_merge_dim(hr_infer_dim(grad, 0), hr_infer_dim(indices, 0), &dim));
   if (!var || var->rank < 0 || grad->rank < 0) return NULL;
-  if (var->rank != grad->rank) return HR_ERROR(INVALID_ARGUMENT, "the gradient must have rank %d as the variable, it has rank %d", (int)var->rank, (int)grad->rank);
+  if (var->rank != grad->rank)
+    return HR_ERROR(INVALID_ARGUMENT, "the gradient must have rank %d as the variable, it has rank %d", (int)var->rank, (int)grad->rank);
   for (int i = 1; i < var->rank; ++i) HR_TRY(hr_infer_merge_dim(var->dims[i], grad->dims[i], &dim));
   return NULL;
 }
@@ -156,7 +157,8 @@ static hr_status_t check_variables(step_t* s) { /* with all locked */
   for (int i = 0; i < s->count; ++i) {
     const hr_tensor_t* t = &s->variables[i]->value;
     if (t->dtype != s->u->type)
-      return HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' is of type %s, the gradient of %s", HR_STR_ARG(s->variables[i]->name), hr_dtype_name((int)t->dtype), hr_dtype_name((int)s->u->type));
+      return HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' is of type %s, the gradient of %s", HR_STR_ARG(s->variables[i]->name),
+                      hr_dtype_name((int)t->dtype), hr_dtype_name((int)s->u->type));
     if (!hr_shape_equal(want, &t->shape)) return shapes_differ("slot", want, &t->shape);
     s->at[i] = t->data;
   }
@@ -219,11 +221,13 @@ static hr_status_t check_sparse(const step_t* s, const hr_tensor_t* grad) {
   for (int i = 1; fits && i < var->shape.rank; ++i) fits = grad->shape.dims[i] == var->shape.dims[i];
   if (!fits) return shapes_differ("gradient", &var->shape, &grad->shape);
   if (grad->shape.dims[0] != indices->count)
-    return HR_ERROR(INVALID_ARGUMENT, "the gradient has %lld rows for %lld indices", (long long)grad->shape.dims[0], (long long)indices->count);
+    return HR_ERROR(INVALID_ARGUMENT, "the gradient has %lld rows for %lld indices", (long long)grad->shape.dims[0],
+                    (long long)indices->count);
   for (int64_t i = 0; i < indices->count; ++i) {
     const int64_t row = index_at(indices, i);
     if (row < 0 || row >= var->shape.dims[0])
-      return HR_ERROR(INVALID_ARGUMENT, "index %lld at %lld is not in [0, %lld)", (long long)row, (long long)i, (long long)var->shape.dims[0]);
+      return HR_ERROR(INVALID_ARGUMENT, "index %lld at %lld is not in [0, %lld)", (long long)row, (long long)i,
+                      (long long)var->shape.dims[0]);
   }
   return NULL;
 }
@@ -255,17 +259,24 @@ static hr_status_t update(hr_kernel_ctx_t* k) {
 }
 
 /* 4. definitions */
-#define NUMBERS "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
-#define OP(Op, Name, is_sparse, is_handles, types, signature, attributes, op_flags)                                                         \
-  extern const hr_op_t hr_op_##Op##Name;                                                                                                    \
-  static const form_t form_##Op##Name = {&rules[RULE_##Name], is_sparse, is_handles};                                                       \
-  static hr_status_t infer_##Op##Name(hr_infer_t* s) { return infer_update(s, &form_##Op##Name); }                                          \
-  const hr_op_t hr_op_##Op##Name = {                                                                                                        \
-      .name = #Op #Name, .sig = signature " ->" OUT, .attrs = "T: type{" NUMBERS "}" INDEX_TYPE "; use_locking: bool = false" attributes,   \
-      .flags = op_flags, .shape = infer_##Op##Name,                                                                                         \
-      HR_KERNELS({.where = {{"T", types}}, .prepared_bytes = sizeof(update_t), .prepare = update_prepare, .compute = update,                \
-                  .arg = &form_##Op##Name}),                                                                                                \
-      .doc = "one step of " #Name ", in place", HR_HERE};
+#define NUMBERS \
+  "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
+#define OP(Op, Name, is_sparse, is_handles, types, signature, attributes, op_flags)                                      \
+  extern const hr_op_t hr_op_##Op##Name;                                                                                 \
+  static const form_t form_##Op##Name = {&rules[RULE_##Name], is_sparse, is_handles};                                    \
+  static hr_status_t infer_##Op##Name(hr_infer_t* s) { return infer_update(s, &form_##Op##Name); }                       \
+  const hr_op_t hr_op_##Op##Name = {.name = #Op #Name,                                                                   \
+                                    .sig = signature " ->" OUT,                                                          \
+                                    .attrs = "T: type{" NUMBERS "}" INDEX_TYPE "; use_locking: bool = false" attributes, \
+                                    .flags = op_flags,                                                                   \
+                                    .shape = infer_##Op##Name,                                                           \
+                                    HR_KERNELS({.where = {{"T", types}},                                                 \
+                                                .prepared_bytes = sizeof(update_t),                                      \
+                                                .prepare = update_prepare,                                               \
+                                                .compute = update,                                                       \
+                                                .arg = &form_##Op##Name}),                                               \
+                                    .doc = "one step of " #Name ", in place",                                            \
+                                    HR_HERE};
 
 #define V "Ref(T)"
 #define OUT " out: Ref(T)"

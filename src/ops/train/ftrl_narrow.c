@@ -12,7 +12,9 @@ static float read_at(bool bf16, const void* from, int64_t i) {
   const uint16_t bits = ((const uint16_t*)from)[i];
   return bf16 ? hr_bf16_to_f32((hr_bf16_t){bits}) : hr_f16_to_f32((hr_f16_t){bits});
 }
-static void write_at(bool bf16, void* to, int64_t i, float x) { ((uint16_t*)to)[i] = bf16 ? hr_bf16_from_f32(x).bits : hr_f16_from_f32(x).bits; }
+static void write_at(bool bf16, void* to, int64_t i, float x) {
+  ((uint16_t*)to)[i] = bf16 ? hr_bf16_from_f32(x).bits : hr_f16_from_f32(x).bits;
+}
 
 #define R(x) rounded(bf16, x)
 typedef struct { float lr, l1, l2, shrinkage, power; bool by_lr; } ftrl_t;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Graphs by hand, for tests of exec and session: one call a node; a failure stops the program, since no test can go on without its graph. */
+/* Graphs by hand, for tests of exec and session: one call a node; a failure stops the program, since no test can go on without its graph.
+ */
 #ifndef HR_TESTS_MAKER_H
 #define HR_TESTS_MAKER_H
 #include "graph/graph.h"
@@ -12,7 +13,8 @@ static inline void maker_must(hr_status_t s, const char* what) {
   abort();
 }
 
-static inline hr_value_t maker_node(hr_graph_t* g, const char* op, const char* name, int inputs, const hr_value_t* in, int attrs, const hr_named_attr_t* at) {
+static inline hr_value_t maker_node(hr_graph_t* g, const char* op, const char* name, int inputs, const hr_value_t* in, int attrs,
+                                    const hr_named_attr_t* at) {
   hr_node_desc_t d = {.op = hr_str(op), .name = hr_str(name), .inputs = in, .input_count = inputs, .attrs = at, .attr_count = attrs};
   hr_node_t* n = NULL;
   maker_must(hr_graph_add(g, &d, &n), name);
@@ -50,7 +52,9 @@ static inline hr_value_t maker_placeholder(hr_graph_t* g, const char* name, int 
   hr_named_attr_t at[] = {hr_at_type("dtype", dtype), hr_at_shape("shape", shape)};
   return maker_node(g, "Placeholder", name, 0, NULL, shape ? 2 : 1, at);
 }
-static inline hr_value_t maker_1(hr_graph_t* g, const char* op, const char* name, hr_value_t a) { return maker_node(g, op, name, 1, &a, 0, NULL); }
+static inline hr_value_t maker_1(hr_graph_t* g, const char* op, const char* name, hr_value_t a) {
+  return maker_node(g, op, name, 1, &a, 0, NULL);
+}
 static inline hr_value_t maker_2(hr_graph_t* g, const char* op, const char* name, hr_value_t a, hr_value_t b) {
   hr_value_t in[] = {a, b};
   return maker_node(g, op, name, 2, in, 0, NULL);

@@ -179,7 +179,8 @@ HR_TEST(a_placeholder_that_is_not_fed) {
 HR_TEST(a_reference_that_is_fed_cannot_be_assigned) {
   rig_t r;
   rig_init(&r);
-  hr_value_t v = maker_variable(r.g, "v", &hr_pshape_scalar), one = maker_const(r.g, "one", 1), assign = maker_2(r.g, "Assign", "assign", v, one);
+  hr_value_t v = maker_variable(r.g, "v", &hr_pshape_scalar), one = maker_const(r.g, "one", 1),
+             assign = maker_2(r.g, "Assign", "assign", v, one);
   hr_value_t twice = maker_2(r.g, "AddV2", "twice", v, v);
   HR_CHECK_CODE(rig_plan(&r, 1, &v, 1, &assign), HR_INVALID_ARGUMENT, "must be a reference to a variable");
   (void)twice;
@@ -239,7 +240,14 @@ static hr_status_t make_a_plan(void) {
   if ((status = hr_graph_add(g, &e, &n))) goto done;
   hr_value_t y = {n, 0};
   if ((status = hr_state_table_create(&r.states))) goto done;
-  hr_plan_desc_t p = {.nodes = &n, .node_count = 1, .feeds = in, .feed_count = 1, .fetches = &y, .fetch_count = 1, .states = r.states, .resources = r.resources};
+  hr_plan_desc_t p = {.nodes = &n,
+                      .node_count = 1,
+                      .feeds = in,
+                      .feed_count = 1,
+                      .fetches = &y,
+                      .fetch_count = 1,
+                      .states = r.states,
+                      .resources = r.resources};
   status = hr_plan_create(&p, &r.plan);
 done:
   hr_plan_destroy(r.plan);

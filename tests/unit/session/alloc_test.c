@@ -53,8 +53,10 @@ HR_TEST(feed_two_fetch_one) {
 
 HR_TEST(variables_constants_and_repeated_fetches) {
   rig_t r = open_rig();
-  hr_value_t v = maker_variable(r.g, "v", &hr_pshape_scalar), one = maker_const(r.g, "one", 1), init = maker_2(r.g, "Assign", "init", v, one);
-  hr_value_t step = maker_2(r.g, "AssignAdd", "step", v, one), read = maker_1(r.g, "Identity", "read", v), y = maker_2(r.g, "Mul", "y", read, one);
+  hr_value_t v = maker_variable(r.g, "v", &hr_pshape_scalar), one = maker_const(r.g, "one", 1),
+             init = maker_2(r.g, "Assign", "init", v, one);
+  hr_value_t step = maker_2(r.g, "AssignAdd", "step", v, one), read = maker_1(r.g, "Identity", "read", v),
+             y = maker_2(r.g, "Mul", "y", read, one);
   hr_node_t *init_node = init.node, *step_node = step.node;
   hr_run_t initialise = {.targets = &init_node, .target_count = 1};
   HR_REQUIRE_OK(hr_session_run(r.s, NULL, &initialise, NULL, NULL, NULL));

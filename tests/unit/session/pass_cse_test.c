@@ -4,7 +4,8 @@
 
 HR_TEST(equal_nodes_become_one_and_so_do_their_consumers) {
   hr_graph_t* g = maker_graph();
-  hr_value_t x = maker_placeholder(g, "x", HR_F32, NULL), c1 = maker_const(g, "c1", 2), c2 = maker_const(g, "c2", 2), c3 = maker_const(g, "c3", 3);
+  hr_value_t x = maker_placeholder(g, "x", HR_F32, NULL), c1 = maker_const(g, "c1", 2), c2 = maker_const(g, "c2", 2),
+             c3 = maker_const(g, "c3", 3);
   hr_value_t a = maker_2(g, "Mul", "a", x, c1), b = maker_2(g, "Mul", "b", c2, x), c = maker_2(g, "Mul", "c", x, c3);
   hr_value_t left = maker_2(g, "Sub", "left", a, c), right = maker_2(g, "Sub", "right", b, c), other = maker_2(g, "Sub", "other", c, b);
   hr_value_t fetch[] = {left, right, other};
@@ -38,8 +39,10 @@ HR_TEST(control_edges_and_attrs_tell_nodes_apart) {
 HR_TEST(state_is_never_merged) {
   hr_graph_t* g = maker_graph();
   hr_value_t v = maker_variable(g, "v", &hr_pshape_scalar), one = maker_const(g, "one", 1);
-  hr_value_t a = maker_2(g, "AssignAdd", "a", v, one), b = maker_2(g, "AssignAdd", "b", v, one), r = maker_1(g, "Identity", "r", v), s = maker_1(g, "Identity", "s", v);
-  hr_value_t h = maker_handle(g, "h", &hr_pshape_scalar), q = maker_read(g, "q", h), t = maker_read(g, "t", h), fetch[] = {a, b, r, s, q, t};
+  hr_value_t a = maker_2(g, "AssignAdd", "a", v, one), b = maker_2(g, "AssignAdd", "b", v, one), r = maker_1(g, "Identity", "r", v),
+             s = maker_1(g, "Identity", "s", v);
+  hr_value_t h = maker_handle(g, "h", &hr_pshape_scalar), q = maker_read(g, "q", h), t = maker_read(g, "t", h),
+             fetch[] = {a, b, r, s, q, t};
   hr_program_t p = maker_program(g, 0, NULL, 6, fetch, NULL);
   maker_pass(&p, hr_pass_cse);
   HR_CHECK_EQ_I64(maker_live_of(&p, "AssignAdd"), 2);

@@ -21,7 +21,8 @@ HR_TEST(a_region_of_constants_becomes_what_is_read_of_it) {
 
 HR_TEST(a_fed_constant_is_no_constant) {
   hr_graph_t* g = maker_graph();
-  hr_value_t a = maker_const(g, "a", 2), b = maker_const(g, "b", 5), sum = maker_2(g, "AddV2", "sum", a, b), y = maker_1(g, "Neg", "y", sum);
+  hr_value_t a = maker_const(g, "a", 2), b = maker_const(g, "b", 5), sum = maker_2(g, "AddV2", "sum", a, b),
+             y = maker_1(g, "Neg", "y", sum);
   hr_program_t p = maker_program(g, 1, &a, 1, &y, NULL);
   maker_pass(&p, hr_pass_fold);
   HR_CHECK(maker_live(&p, "sum") && maker_live(&p, "y"));

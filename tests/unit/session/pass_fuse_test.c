@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Before and after: products and convolutions with what follows them become one node, with the same values; what is read elsewhere stays. */
+/* Before and after: products and convolutions with what follows them become one node, with the same values; what is read elsewhere stays.
+ */
 #include <math.h>
 #include "unit/session/program_maker.h"
 
@@ -8,7 +9,8 @@ static hr_tensor_t noise(int rank, const int64_t* dims, unsigned seed) {
   hr_shape_t s = {.rank = rank};
   for (int i = 0; i < rank; ++i) s.dims[i] = dims[i];
   maker_must(hr_tensor_create(HR_F32, &s, &t), "noise");
-  for (int64_t i = 0; i < t.count; ++i) ((float*)t.data)[i] = (float)((seed = seed * 1664525u + 1013904223u) >> 8) / (float)(1 << 24) - 0.4f;
+  for (int64_t i = 0; i < t.count; ++i)
+    ((float*)t.data)[i] = (float)((seed = seed * 1664525u + 1013904223u) >> 8) / (float)(1 << 24) - 0.4f;
   return t;
 }
 #define NOISE(seed, ...) noise((int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]){__VA_ARGS__}, seed)
@@ -77,7 +79,8 @@ HR_TEST(batch_norm_residual_and_relu_go_into_the_convolution) {
   hr_tensor_t variance = NOISE(9, 3);
   for (int i = 0; i < 3; ++i) ((float*)variance.data)[i] += 1;
   v[3] = noise_const(g, "variances", variance);
-  hr_value_t conv = convolve(g, "conv", x, w), norm = normalize(g, "norm", conv, v), sum = maker_2(g, "AddV2", "sum", x, norm), y = maker_1(g, "Relu", "y", sum);
+  hr_value_t conv = convolve(g, "conv", x, w), norm = normalize(g, "norm", conv, v), sum = maker_2(g, "AddV2", "sum", x, norm),
+             y = maker_1(g, "Relu", "y", sum);
   hr_program_t p = maker_program(g, 1, &x, 1, &y, NULL);
   maker_pass(&p, hr_pass_fuse);
   HR_CHECK_EQ_I64(maker_live_of(&p, "_FusedConv2D"), 1);
@@ -105,9 +108,10 @@ HR_TEST(what_is_read_twice_or_fetched_or_broadcast_stays) {
   hr_graph_t* g = maker_graph();
   hr_value_t x = SHAPED(g, "x", 5, 5), w = noise_const(g, "w", NOISE(1, 5, 5)), one = noise_const(g, "one", NOISE(2, 1));
   hr_value_t b = noise_const(g, "b", NOISE(3, 5));
-  hr_value_t m1 = maker_2(g, "MatMul", "m1", x, w), a1 = maker_2(g, "AddV2", "a1", m1, one);                                      /* a scalar in disguise */
-  hr_value_t m2 = maker_2(g, "MatMul", "m2", a1, w), a2 = maker_2(g, "AddV2", "a2", m2, b), again = maker_2(g, "Mul", "again", m2, a2); /* m2 read twice */
-  hr_value_t m3 = maker_2(g, "MatMul", "m3", again, w), a3 = maker_2(g, "AddV2", "a3", m3, b), fetch[] = {m3, a3};               /* m3 fetched */
+  hr_value_t m1 = maker_2(g, "MatMul", "m1", x, w), a1 = maker_2(g, "AddV2", "a1", m1, one); /* a scalar in disguise */
+  hr_value_t m2 = maker_2(g, "MatMul", "m2", a1, w), a2 = maker_2(g, "AddV2", "a2", m2, b),
+             again = maker_2(g, "Mul", "again", m2, a2);                                                           /* m2 read twice */
+  hr_value_t m3 = maker_2(g, "MatMul", "m3", again, w), a3 = maker_2(g, "AddV2", "a3", m3, b), fetch[] = {m3, a3}; /* m3 fetched */
   hr_program_t p = maker_program(g, 1, &x, 2, fetch, NULL);
   maker_pass(&p, hr_pass_fuse);
   HR_CHECK_EQ_I64(maker_live_of(&p, "_FusedMatMul"), 0);
@@ -118,7 +122,8 @@ HR_TEST(what_is_read_twice_or_fetched_or_broadcast_stays) {
 HR_TEST(shapes_of_values_in_between_are_asked_of_the_fused_node) {
   hr_graph_t* g = maker_graph();
   hr_value_t x = SHAPED(g, "x", 4, 6), w = noise_const(g, "w", NOISE(1, 6, 5)), b = noise_const(g, "b", NOISE(2, 5));
-  hr_value_t m = maker_2(g, "MatMul", "m", x, w), sum = maker_2(g, "AddV2", "sum", m, b), shape = maker_1(g, "Shape", "shape", m), fetch[] = {sum, shape};
+  hr_value_t m = maker_2(g, "MatMul", "m", x, w), sum = maker_2(g, "AddV2", "sum", m, b), shape = maker_1(g, "Shape", "shape", m),
+             fetch[] = {sum, shape};
   hr_program_t p = maker_program(g, 1, &x, 2, fetch, NULL);
   maker_pass(&p, hr_pass_fuse);
   HR_CHECK_EQ_I64(maker_live_of(&p, "_FusedMatMul"), 1);
@@ -130,7 +135,8 @@ HR_TEST(shapes_of_values_in_between_are_asked_of_the_fused_node) {
 
 HR_TEST(a_shape_that_an_operand_needs_keeps_its_product) { /* else the fused node would wait for itself */
   hr_graph_t* g = maker_graph();
-  hr_value_t x = SHAPED(g, "x", 4, 6), w = noise_const(g, "w", NOISE(1, 6, 2)), m = maker_2(g, "MatMul", "m", x, w), shape = maker_1(g, "Shape", "shape", m);
+  hr_value_t x = SHAPED(g, "x", 4, 6), w = noise_const(g, "w", NOISE(1, 6, 2)), m = maker_2(g, "MatMul", "m", x, w),
+             shape = maker_1(g, "Shape", "shape", m);
   hr_named_attr_t at[] = {hr_at_type("SrcT", HR_I32), hr_at_type("DstT", HR_F32)};
   hr_value_t b = maker_node(g, "Cast", "b", 1, &shape, 2, at), sum = maker_2(g, "AddV2", "sum", m, b);
   hr_program_t p = maker_program(g, 1, &x, 1, &sum, NULL);

@@ -17,7 +17,8 @@ HR_TEST(chains_go_and_fetches_follow) {
 HR_TEST(what_orders_or_is_asked_for_or_reads_a_reference_stays) {
   hr_graph_t* g = maker_graph();
   hr_value_t x = maker_placeholder(g, "x", HR_F32, NULL), first = maker_1(g, "Neg", "first", x), waits = maker_1(g, "Identity", "waits", x);
-  hr_value_t barrier = maker_1(g, "Identity", "barrier", x), v = maker_variable(g, "v", &hr_pshape_scalar), read = maker_1(g, "Identity", "read", v);
+  hr_value_t barrier = maker_1(g, "Identity", "barrier", x), v = maker_variable(g, "v", &hr_pshape_scalar),
+             read = maker_1(g, "Identity", "read", v);
   hr_value_t target = maker_1(g, "Identity", "target", x), late = maker_2(g, "AddV2", "late", waits, read);
   maker_wait(g, waits, first);
   maker_wait(g, late, barrier);

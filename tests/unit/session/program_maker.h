@@ -6,9 +6,11 @@
 #include "session/passes.h"
 #include "unit/exec/maker.h"
 
-static inline hr_program_t maker_program(hr_graph_t* g, int feeds, const hr_value_t* feed, int fetches, const hr_value_t* fetch, hr_node_t* target) {
+static inline hr_program_t maker_program(hr_graph_t* g, int feeds, const hr_value_t* feed, int fetches, const hr_value_t* fetch,
+                                         hr_node_t* target) {
   hr_program_t p;
-  hr_prune_request_t q = {.feeds = feed, .feed_count = feeds, .fetches = fetch, .fetch_count = fetches, .targets = &target, .target_count = target ? 1 : 0};
+  hr_prune_request_t q = {
+      .feeds = feed, .feed_count = feeds, .fetches = fetch, .fetch_count = fetches, .targets = &target, .target_count = target ? 1 : 0};
   hr_mutex_lock(&g->mu);
   maker_must(hr_program_create(g, &q, &p), "a program");
   hr_mutex_unlock(&g->mu);

@@ -68,7 +68,8 @@ HR_TEST(the_graph_may_grow_and_go_first) {
 
 HR_TEST(feeding_replaces_an_output_not_a_node) {
   hr_graph_t* g = maker_graph();
-  hr_value_t a = maker_const(g, "a", 1), b = maker_const(g, "b", 2), sum = maker_2(g, "AddV2", "sum", a, b), top = maker_1(g, "Neg", "top", sum);
+  hr_value_t a = maker_const(g, "a", 1), b = maker_const(g, "b", 2), sum = maker_2(g, "AddV2", "sum", a, b),
+             top = maker_1(g, "Neg", "top", sum);
   hr_session_t* s = open_session(g);
   hr_tensor_t ten = maker_f32(10), out = {0};
   HR_REQUIRE_OK(feed_one(s, sum, &ten, top, &out));
@@ -96,7 +97,8 @@ HR_TEST(bad_requests) {
   HR_REQUIRE_OK(hr_tensor_from_i32(1, &whole));
   hr_run_t nothing = {0};
   HR_CHECK_CODE(hr_session_run(s, NULL, &nothing, NULL, NULL, NULL), HR_INVALID_ARGUMENT, "nothing to run");
-  HR_CHECK_CODE(feed_one(s, x, &one, y, &out), HR_INVALID_ARGUMENT, "'x:0' has shape [], which is not compatible with the endpoint's shape [?,3]");
+  HR_CHECK_CODE(feed_one(s, x, &one, y, &out), HR_INVALID_ARGUMENT,
+                "'x:0' has shape [], which is not compatible with the endpoint's shape [?,3]");
   HR_CHECK_CODE(feed_one(s, x, &whole, y, &out), HR_INVALID_ARGUMENT, "'x:0' is of type int32, but the endpoint is of type float");
   HR_CHECK_CODE(feed_one(s, x, &one, x, &out), HR_INVALID_ARGUMENT, "both fed and fetched");
   HR_CHECK_CODE(feed_one(s, hr_emit_nth(x, 1), &one, y, &out), HR_INVALID_ARGUMENT, "x:1");
@@ -104,7 +106,8 @@ HR_TEST(bad_requests) {
   HR_CHECK_CODE(fetch_one(s, foreign, &out), HR_INVALID_ARGUMENT, "not an endpoint of the session's graph");
   HR_CHECK_CODE(fetch_one(s, HR_NO_VALUE, &out), HR_INVALID_ARGUMENT, "not an endpoint");
   HR_CHECK_CODE(run_target(s, HR_NO_VALUE), HR_INVALID_ARGUMENT, "target 0");
-  HR_CHECK_CODE(fetch_one(s, y, &out), HR_INVALID_ARGUMENT, "you must feed a value for placeholder tensor 'x' with dtype float and shape [?,3]");
+  HR_CHECK_CODE(fetch_one(s, y, &out), HR_INVALID_ARGUMENT,
+                "you must feed a value for placeholder tensor 'x' with dtype float and shape [?,3]");
   hr_value_t twice[] = {x, x};
   hr_tensor_t values[] = {one, one};
   hr_run_t run = {.feeds = twice, .feed_values = values, .feed_count = 2, .fetches = &y, .fetch_count = 1};
@@ -151,7 +154,8 @@ HR_TEST(a_closed_session_is_cancelled) {
 HR_TEST(variables_live_in_the_session) {
   hr_graph_t* g = maker_graph();
   hr_value_t v = maker_variable(g, "v", &hr_pshape_scalar), one = maker_const(g, "one", 1);
-  hr_value_t init = maker_2(g, "Assign", "init", v, one), step = maker_2(g, "AssignAdd", "step", v, one), read = maker_1(g, "Identity", "v/read", v);
+  hr_value_t init = maker_2(g, "Assign", "init", v, one), step = maker_2(g, "AssignAdd", "step", v, one),
+             read = maker_1(g, "Identity", "v/read", v);
   hr_session_t *s = open_session(g), *fresh = open_session(g);
   hr_tensor_t out = {0};
   HR_CHECK_CODE(fetch_one(s, read, &out), HR_FAILED_PRECONDITION, "attempting to use uninitialized value v");
@@ -297,7 +301,8 @@ HR_TEST(options_from_bytes) {
   hr_session_options_init(&o);
   HR_CHECK(o.constant_folding && o.common_subexpressions && o.fusion);
   /* intra 3, inter 2, soft placement, timeout 1500, graph_options { optimizer_options { opt_level L0, max_folded 7 } } */
-  static const unsigned char config[] = {0x10, 3, 0x28, 2, 0x38, 1, 0x58, 0xdc, 0x0b, 0x52, 15, 0x1a, 13, 0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0x30, 7};
+  static const unsigned char config[] = {0x10, 3,    0x28, 2,    0x38, 1,    0x58, 0xdc, 0x0b, 0x52, 15, 0x1a, 13,
+                                         0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1,  0x30, 7};
   HR_REQUIRE_OK(hr_session_options_decode(&o, config, sizeof config));
   HR_CHECK(o.intra_op_threads == 3 && o.inter_op_threads == 2 && o.allow_soft_placement && o.timeout_ms == 1500);
   HR_CHECK(o.opt_level == -1 && !o.constant_folding && !o.common_subexpressions && o.max_folded_bytes == 7);

@@ -45,8 +45,14 @@ static hr_status_t wait_for_ever(hr_kernel_ctx_t* k) {
   return hr_status_cancelled();
 }
 
-static const hr_op_t op_wait = {.name = "TestWait", .sig = "->", .attrs = "", .flags = HR_OP_STATEFUL | HR_OP_BLOCKING, .shape = hr_infer_none,
-                                HR_KERNELS(HR_CPU_ANY(wait_for_ever)), .doc = "waits until it is cancelled", HR_HERE};
+static const hr_op_t op_wait = {.name = "TestWait",
+                                .sig = "->",
+                                .attrs = "",
+                                .flags = HR_OP_STATEFUL | HR_OP_BLOCKING,
+                                .shape = hr_infer_none,
+                                HR_KERNELS(HR_CPU_ANY(wait_for_ever)),
+                                .doc = "waits until it is cancelled",
+                                HR_HERE};
 
 static void register_ops(void) {
   static bool done;

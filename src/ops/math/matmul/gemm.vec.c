@@ -13,10 +13,14 @@ typedef uint64_t gemm_vu64 __attribute__((vector_size(HR_SIMD_BYTES)));
 
 #if defined(__AVX512F__)
 static inline hr_vf32 fma_f32(float a, hr_vf32 b, hr_vf32 c) { return (hr_vf32)_mm512_fmadd_ps(_mm512_set1_ps(a), (__m512)b, (__m512)c); }
-static inline hr_vf64 fma_f64(double a, hr_vf64 b, hr_vf64 c) { return (hr_vf64)_mm512_fmadd_pd(_mm512_set1_pd(a), (__m512d)b, (__m512d)c); }
+static inline hr_vf64 fma_f64(double a, hr_vf64 b, hr_vf64 c) {
+  return (hr_vf64)_mm512_fmadd_pd(_mm512_set1_pd(a), (__m512d)b, (__m512d)c);
+}
 #elif defined(__AVX2__)
 static inline hr_vf32 fma_f32(float a, hr_vf32 b, hr_vf32 c) { return (hr_vf32)_mm256_fmadd_ps(_mm256_set1_ps(a), (__m256)b, (__m256)c); }
-static inline hr_vf64 fma_f64(double a, hr_vf64 b, hr_vf64 c) { return (hr_vf64)_mm256_fmadd_pd(_mm256_set1_pd(a), (__m256d)b, (__m256d)c); }
+static inline hr_vf64 fma_f64(double a, hr_vf64 b, hr_vf64 c) {
+  return (hr_vf64)_mm256_fmadd_pd(_mm256_set1_pd(a), (__m256d)b, (__m256d)c);
+}
 #else
 static inline hr_vf32 fma_f32(float a, hr_vf32 b, hr_vf32 c) { return a * b + c; }
 static inline hr_vf64 fma_f64(double a, hr_vf64 b, hr_vf64 c) { return a * b + c; }
