@@ -3,7 +3,7 @@
 """Measures headrace beside TensorFlow on this machine and writes bench/results.md: capi_bench on both libraries, then compare.py.
 
 Ratios within one run are what counts; run nothing else meanwhile. Without TensorFlow (--tf-python) only our own figures are made."""
-import argparse, os, platform, statistics, subprocess, sys
+import argparse, os, platform, statistics, subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 

@@ -72,7 +72,7 @@ def _mean(total, count):
 
 def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=G.GraphKeys.LOSSES, reduction=Reduction.SUM_BY_NONZERO_WEIGHTS):
     """The losses times their weights, brought down to one number as `reduction` says."""
-    from .math import cast, reduce_mean, reduce_sum
+    from .math import cast, reduce_sum
     Reduction.validate(reduction)
     with G.name_scope(scope, "weighted_loss", (losses, weights)):
         with G.control_dependencies([_assert_broadcastable(weights, convert_to_tensor(losses))]):

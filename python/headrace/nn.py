@@ -2,11 +2,10 @@
 """tf.nn: layers' arithmetic, activations, losses, normalisation, embeddings. Candidate sampling losses are in nn_sampled.py, batch
 statistics in nn_norm.py; both are part of tf.nn."""
 from . import graph as G
-from .dtypes import as_dtype, float16, float32, int32, int64
+from .dtypes import float16, float32, int32, int64
 from ._headrace import has_op
 from .op_gen import exported, gen
-from .tensor import Tensor
-from .tensor_util import constant_value, convert_to_tensor
+from .tensor_util import convert_to_tensor
 
 
 # --- convolution and pooling -----------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exp and tanh of float vectors, inlined: the two functions that networks spend their time in. Polynomials fitted by weighted least squares;
- * within 2 and 4 units in the last place. NaN, infinities, signed zeros and denormal results are as the functions define them.
+/* exp and tanh of float vectors, inlined: the two functions that networks spend their time in. Polynomials fitted by weighted least
+ * squares; within 2 and 4 units in the last place. NaN, infinities, signed zeros and denormal results are as the functions define them.
  * Other functions, and double, are SLEEF's (simd_math.h). */
 #ifndef HR_BASE_SIMD_FAST_H
 #define HR_BASE_SIMD_FAST_H

@@ -125,8 +125,10 @@ TEST(initial_values) {
   world_t w;
   if (!begin(&w)) return;
   const int64_t dims[] = {50, 40};
-  TF_Output values[] = {HR_TruncatedNormal(w.graph, "tn", dims, 2, 5, 0.1f, 87654321, 7, w.s), HR_RandomNormal(w.graph, NULL, dims, 2, 5, 0.1f, 87654321, 7, w.s),
-                        HR_RandomUniform(w.graph, NULL, dims, 2, 4.8f, 5.2f, 87654321, 7, w.s), HR_Filled(w.graph, "filled", dims, 2, 5, w.s)};
+  TF_Output values[] = {HR_TruncatedNormal(w.graph, "tn", dims, 2, 5, 0.1f, 87654321, 7, w.s),
+                        HR_RandomNormal(w.graph, NULL, dims, 2, 5, 0.1f, 87654321, 7, w.s),
+                        HR_RandomUniform(w.graph, NULL, dims, 2, 4.8f, 5.2f, 87654321, 7, w.s),
+                        HR_Filled(w.graph, "filled", dims, 2, 5, w.s)};
   if (!CHECK_TF_OK(w.s)) return;
   CHECK_STR(TF_OperationName(values[0].oper), "tn");
   CHECK_STR(TF_OperationName(values[1].oper), "random_normal");
@@ -319,9 +321,11 @@ static const char* const nodes_of_programs[] = {
     "Adagrad|0|1|Adagrad/update_w/strided_slice/stack|Const|",
     "Adagrad|0|1|Adagrad/update_w/strided_slice/stack_1|Const|",
     "Adagrad|0|1|Adagrad/update_w/strided_slice/stack_2|Const|",
-    "Adagrad|0|1|Adagrad/update_w/strided_slice|StridedSlice|Adagrad/update_w/Shape Adagrad/update_w/strided_slice/stack Adagrad/update_w/strided_slice/stack_1 Adagrad/update_w/strided_slice/stack_2",
+    "Adagrad|0|1|Adagrad/update_w/strided_slice|StridedSlice|Adagrad/update_w/Shape Adagrad/update_w/strided_slice/stack "
+    "Adagrad/update_w/strided_slice/stack_1 Adagrad/update_w/strided_slice/stack_2",
     "Adagrad|0|1|Adagrad/update_w/UnsortedSegmentSum|UnsortedSegmentSum|g Adagrad/update_w/Unique:1 Adagrad/update_w/strided_slice",
-    "Adagrad|0|1|Adagrad/update_w/SparseApplyAdagrad|SparseApplyAdagrad|w w/Adagrad Adagrad/learning_rate Adagrad/update_w/UnsortedSegmentSum Adagrad/update_w/Unique",
+    "Adagrad|0|1|Adagrad/update_w/SparseApplyAdagrad|SparseApplyAdagrad|w w/Adagrad Adagrad/learning_rate "
+    "Adagrad/update_w/UnsortedSegmentSum Adagrad/update_w/Unique",
     "Adagrad|0|1|Adagrad|NoOp|^Adagrad/update_w/SparseApplyAdagrad",
     "RMSProp+centered|0|0|w/RMSProp/Initializer/ones|Const|",
     "RMSProp+centered|0|0|w/RMSProp|VariableV2|",
@@ -339,7 +343,8 @@ static const char* const nodes_of_programs[] = {
     "RMSProp+centered|0|0|RMSProp/decay|Const|",
     "RMSProp+centered|0|0|RMSProp/momentum|Const|",
     "RMSProp+centered|0|0|RMSProp/epsilon|Const|",
-    "RMSProp+centered|0|0|RMSProp/update_w/ApplyCenteredRMSProp|ApplyCenteredRMSProp|w w/RMSProp_1 w/RMSProp w/RMSProp_2 RMSProp/learning_rate RMSProp/decay RMSProp/momentum RMSProp/epsilon g",
+    "RMSProp+centered|0|0|RMSProp/update_w/ApplyCenteredRMSProp|ApplyCenteredRMSProp|w w/RMSProp_1 w/RMSProp w/RMSProp_2 "
+    "RMSProp/learning_rate RMSProp/decay RMSProp/momentum RMSProp/epsilon g",
     "RMSProp+centered|0|0|RMSProp|NoOp|^RMSProp/update_w/ApplyCenteredRMSProp",
     "Adam|0|0|beta1_power/initial_value|Const|",
     "Adam|0|0|beta1_power|VariableV2|",
@@ -361,7 +366,8 @@ static const char* const nodes_of_programs[] = {
     "Adam|0|0|Adam/beta1|Const|",
     "Adam|0|0|Adam/beta2|Const|",
     "Adam|0|0|Adam/epsilon|Const|",
-    "Adam|0|0|Adam/update_w/ApplyAdam|ApplyAdam|w w/Adam w/Adam_1 beta1_power/read beta2_power/read Adam/learning_rate Adam/beta1 Adam/beta2 Adam/epsilon g",
+    "Adam|0|0|Adam/update_w/ApplyAdam|ApplyAdam|w w/Adam w/Adam_1 beta1_power/read beta2_power/read Adam/learning_rate Adam/beta1 "
+    "Adam/beta2 Adam/epsilon g",
     "Adam|0|0|Adam/mul|Mul|beta1_power/read Adam/beta1 ^Adam/update_w/ApplyAdam",
     "Adam|0|0|Adam/Assign|Assign|beta1_power Adam/mul",
     "Adam|0|0|Adam/mul_1|Mul|beta2_power/read Adam/beta2 ^Adam/update_w/ApplyAdam",
@@ -392,7 +398,8 @@ static const char* const nodes_of_programs[] = {
     "Adam|0|1|Adam/update_w/strided_slice/stack|Const|",
     "Adam|0|1|Adam/update_w/strided_slice/stack_1|Const|",
     "Adam|0|1|Adam/update_w/strided_slice/stack_2|Const|",
-    "Adam|0|1|Adam/update_w/strided_slice|StridedSlice|Adam/update_w/Shape Adam/update_w/strided_slice/stack Adam/update_w/strided_slice/stack_1 Adam/update_w/strided_slice/stack_2",
+    "Adam|0|1|Adam/update_w/strided_slice|StridedSlice|Adam/update_w/Shape Adam/update_w/strided_slice/stack "
+    "Adam/update_w/strided_slice/stack_1 Adam/update_w/strided_slice/stack_2",
     "Adam|0|1|Adam/update_w/UnsortedSegmentSum|UnsortedSegmentSum|g Adam/update_w/Unique:1 Adam/update_w/strided_slice",
     "Adam|0|1|Adam/update_w/sub/x|Const|",
     "Adam|0|1|Adam/update_w/sub|Sub|Adam/update_w/sub/x beta2_power/read",
@@ -451,7 +458,8 @@ static const char* const nodes_of_programs[] = {
     "Adam|1|0|Adam/epsilon|Const|",
     "Adam|1|0|Adam/update_w/ResourceApplyAdam/ReadVariableOp|ReadVariableOp|beta1_power",
     "Adam|1|0|Adam/update_w/ResourceApplyAdam/ReadVariableOp_1|ReadVariableOp|beta2_power",
-    "Adam|1|0|Adam/update_w/ResourceApplyAdam|ResourceApplyAdam|w w/Adam w/Adam_1 Adam/update_w/ResourceApplyAdam/ReadVariableOp Adam/update_w/ResourceApplyAdam/ReadVariableOp_1 Adam/learning_rate Adam/beta1 Adam/beta2 Adam/epsilon g",
+    "Adam|1|0|Adam/update_w/ResourceApplyAdam|ResourceApplyAdam|w w/Adam w/Adam_1 Adam/update_w/ResourceApplyAdam/ReadVariableOp "
+    "Adam/update_w/ResourceApplyAdam/ReadVariableOp_1 Adam/learning_rate Adam/beta1 Adam/beta2 Adam/epsilon g",
     "Adam|1|0|Adam/ReadVariableOp|ReadVariableOp|beta1_power ^Adam/update_w/ResourceApplyAdam",
     "Adam|1|0|Adam/mul|Mul|Adam/ReadVariableOp Adam/beta1",
     "Adam|1|0|Adam/AssignVariableOp|AssignVariableOp|beta1_power Adam/mul",
@@ -490,7 +498,8 @@ static const char* const nodes_of_programs[] = {
     "Adam|1|1|Adam/update_w/strided_slice/stack|Const|",
     "Adam|1|1|Adam/update_w/strided_slice/stack_1|Const|",
     "Adam|1|1|Adam/update_w/strided_slice/stack_2|Const|",
-    "Adam|1|1|Adam/update_w/strided_slice|StridedSlice|Adam/update_w/Shape Adam/update_w/strided_slice/stack Adam/update_w/strided_slice/stack_1 Adam/update_w/strided_slice/stack_2",
+    "Adam|1|1|Adam/update_w/strided_slice|StridedSlice|Adam/update_w/Shape Adam/update_w/strided_slice/stack "
+    "Adam/update_w/strided_slice/stack_1 Adam/update_w/strided_slice/stack_2",
     "Adam|1|1|Adam/update_w/UnsortedSegmentSum|UnsortedSegmentSum|g Adam/update_w/Unique:1 Adam/update_w/strided_slice",
     "Adam|1|1|Adam/update_w/ReadVariableOp|ReadVariableOp|beta2_power",
     "Adam|1|1|Adam/update_w/sub/x|Const|",
@@ -508,7 +517,8 @@ static const char* const nodes_of_programs[] = {
     "Adam|1|1|Adam/update_w/mul_2|Mul|Adam/update_w/ReadVariableOp_2 Adam/beta1",
     "Adam|1|1|Adam/update_w/AssignVariableOp|AssignVariableOp|w/Adam Adam/update_w/mul_2",
     "Adam|1|1|Adam/update_w/ReadVariableOp_3|ReadVariableOp|w/Adam ^Adam/update_w/AssignVariableOp",
-    "Adam|1|1|Adam/update_w/ResourceScatterAdd|ResourceScatterAdd|w/Adam Adam/update_w/Unique Adam/update_w/mul_1 ^Adam/update_w/AssignVariableOp",
+    "Adam|1|1|Adam/update_w/ResourceScatterAdd|ResourceScatterAdd|w/Adam Adam/update_w/Unique Adam/update_w/mul_1 "
+    "^Adam/update_w/AssignVariableOp",
     "Adam|1|1|Adam/update_w/ReadVariableOp_4|ReadVariableOp|w/Adam ^Adam/update_w/AssignVariableOp ^Adam/update_w/ResourceScatterAdd",
     "Adam|1|1|Adam/update_w/mul_3|Mul|Adam/update_w/UnsortedSegmentSum Adam/update_w/UnsortedSegmentSum",
     "Adam|1|1|Adam/update_w/sub_3/x|Const|",
@@ -518,7 +528,8 @@ static const char* const nodes_of_programs[] = {
     "Adam|1|1|Adam/update_w/mul_5|Mul|Adam/update_w/ReadVariableOp_5 Adam/beta2",
     "Adam|1|1|Adam/update_w/AssignVariableOp_1|AssignVariableOp|w/Adam_1 Adam/update_w/mul_5",
     "Adam|1|1|Adam/update_w/ReadVariableOp_6|ReadVariableOp|w/Adam_1 ^Adam/update_w/AssignVariableOp_1",
-    "Adam|1|1|Adam/update_w/ResourceScatterAdd_1|ResourceScatterAdd|w/Adam_1 Adam/update_w/Unique Adam/update_w/mul_4 ^Adam/update_w/AssignVariableOp_1",
+    "Adam|1|1|Adam/update_w/ResourceScatterAdd_1|ResourceScatterAdd|w/Adam_1 Adam/update_w/Unique Adam/update_w/mul_4 "
+    "^Adam/update_w/AssignVariableOp_1",
     "Adam|1|1|Adam/update_w/ReadVariableOp_7|ReadVariableOp|w/Adam_1 ^Adam/update_w/AssignVariableOp_1 ^Adam/update_w/ResourceScatterAdd_1",
     "Adam|1|1|Adam/update_w/Sqrt_1|Sqrt|Adam/update_w/ReadVariableOp_7",
     "Adam|1|1|Adam/update_w/mul_6|Mul|Adam/update_w/truediv Adam/update_w/ReadVariableOp_4",
@@ -526,7 +537,8 @@ static const char* const nodes_of_programs[] = {
     "Adam|1|1|Adam/update_w/truediv_1|RealDiv|Adam/update_w/mul_6 Adam/update_w/add",
     "Adam|1|1|Adam/update_w/AssignSubVariableOp|AssignSubVariableOp|w Adam/update_w/truediv_1",
     "Adam|1|1|Adam/update_w/ReadVariableOp_8|ReadVariableOp|w ^Adam/update_w/AssignSubVariableOp",
-    "Adam|1|1|Adam/update_w/group_deps|NoOp|^Adam/update_w/AssignSubVariableOp ^Adam/update_w/ReadVariableOp_4 ^Adam/update_w/ReadVariableOp_7",
+    "Adam|1|1|Adam/update_w/group_deps|NoOp|^Adam/update_w/AssignSubVariableOp ^Adam/update_w/ReadVariableOp_4 "
+    "^Adam/update_w/ReadVariableOp_7",
     "Adam|1|1|Adam/ReadVariableOp|ReadVariableOp|beta1_power ^Adam/update_w/group_deps",
     "Adam|1|1|Adam/mul|Mul|Adam/ReadVariableOp Adam/beta1",
     "Adam|1|1|Adam/AssignVariableOp|AssignVariableOp|beta1_power Adam/mul",
@@ -565,7 +577,8 @@ TEST(optimizers_make_tensorflows_nodes) {
       HR_OptimizerApply(o, &gradient, &v, 1, NULL, NULL, w.s);
       CHECK_TF_OK(w.s);
     }
-    if (!node_is(&w, field[3], field[4], field[5], got, sizeof got)) test_fail(__FILE__, __LINE__, "%s: %s(%s) is not as in TensorFlow; got %s", program, field[3], field[5], got);
+    if (!node_is(&w, field[3], field[4], field[5], got, sizeof got))
+      test_fail(__FILE__, __LINE__, "%s: %s(%s) is not as in TensorFlow; got %s", program, field[3], field[5], got);
   }
   if (o) HR_DeleteOptimizer(o), end(&w);
 }
@@ -710,7 +723,9 @@ TEST(state_file) {
   REQUIRE(f != NULL);
   text[fread(text, 1, sizeof text - 1, f)] = 0;
   fclose(f);
-  CHECK_STR(text, "model_checkpoint_path: \"model-\\\"2\\\"\"\nall_model_checkpoint_paths: \"model-1\"\nall_model_checkpoint_paths: \"model-\\\"2\\\"\"\n");
+  CHECK_STR(text,
+            "model_checkpoint_path: \"model-\\\"2\\\"\"\nall_model_checkpoint_paths: \"model-1\"\nall_model_checkpoint_paths: "
+            "\"model-\\\"2\\\"\"\n");
   TF_Buffer* b = HR_LatestCheckpoint(folder, s);
   if (CHECK_TF_OK(s)) CHECK(b->length == strlen(latest) && !memcmp(b->data, latest, b->length));
   TF_DeleteBuffer(b);

@@ -10,7 +10,8 @@ static const char client_capsule[] = "headrace.optimizer";
 
 static PyObject* client_fail(TF_Status* status, GraphObject* g) { return hrpy_fail_build(status->status, g); }
 
-/* --- values over and back --------------------------------------------------------------------------------------------------------------- */
+/* --- values over and back ---------------------------------------------------------------------------------------------------------------
+ */
 static bool client_endpoint(PyObject* o, GraphObject* g, TF_Output* out) {
   *out = (TF_Output){NULL, -1};
   if (o == Py_None) return true;
@@ -25,7 +26,9 @@ static bool client_variable(PyObject* tuple, GraphObject* g, HR_Variable* out) {
   memset(out, 0, sizeof *out);
   if (!PyTuple_Check(tuple)) return PyErr_Format(PyExc_TypeError, "%R is not a variable's parts", tuple), false;
   if (!PyArg_ParseTuple(tuple, "OOOOp", &handle, &read, &initial, &initializer, &is_resource)) return false;
-  if (!client_endpoint(handle, g, &out->handle) || !client_endpoint(read, g, &out->read) || !client_endpoint(initial, g, &out->initial_value)) return false;
+  if (!client_endpoint(handle, g, &out->handle) || !client_endpoint(read, g, &out->read) ||
+      !client_endpoint(initial, g, &out->initial_value))
+    return false;
   if (!out->handle.oper || !out->read.oper || !hrpy_is_operation(initializer)) 
     return PyErr_SetString(PyExc_TypeError, "a variable's parts are incomplete"), false;
   out->initializer = (TF_Operation*)((OperationObject*)initializer)->node;
@@ -41,7 +44,8 @@ static PyObject* client_variable_object(GraphObject* g, const HR_Variable* v) {
   PyObject *handle = client_endpoint_object(g, v->handle), *read = client_endpoint_object(g, v->read);
   PyObject *initial = client_endpoint_object(g, v->initial_value), *initializer = hrpy_operation(g, v->initializer);
   PyObject* out = NULL;
-  if (handle && read && initial && initializer) out = Py_BuildValue("OOOOO", handle, read, initial, initializer, v->is_resource ? Py_True : Py_False);
+  if (handle && read && initial && initializer)
+    out = Py_BuildValue("OOOOO", handle, read, initial, initializer, v->is_resource ? Py_True : Py_False);
   Py_XDECREF(handle);
   Py_XDECREF(read);
   Py_XDECREF(initial);
@@ -56,10 +60,12 @@ static bool client_gradient(PyObject* o, GraphObject* g, HR_Gradient* out) {
   PyObject *indices, *values, *shape;
   if (!PyArg_ParseTuple(o, "OOO", &indices, &values, &shape)) return false;
   out->is_slices = 1;
-  return client_endpoint(indices, g, &out->indices) && client_endpoint(values, g, &out->values) && client_endpoint(shape, g, &out->dense_shape);
+  return client_endpoint(indices, g, &out->indices) && client_endpoint(values, g, &out->values) &&
+         client_endpoint(shape, g, &out->dense_shape);
 }
 
-/* --- optimizers --------------------------------------------------------------------------------------------------------------------------- */
+/* --- optimizers
+ * --------------------------------------------------------------------------------------------------------------------------- */
 static HR_Optimizer* client_optimizer(PyObject* capsule) { return PyCapsule_GetPointer(capsule, client_capsule); }
 
 /* The graph outlives its optimizers: a capsule holds it. */
@@ -132,13 +138,15 @@ typedef struct {
 
 static bool client_take_pairs(PyObject* gradients, PyObject* variables, PyObject* step, GraphObject* g, client_pairs_t* out) {
   Py_ssize_t n = PyList_GET_SIZE(variables);
-  if (PyList_GET_SIZE(gradients) != n || n > INT_MAX / 1024) return PyErr_SetString(PyExc_ValueError, "gradients and variables do not pair up"), false;
+  if (PyList_GET_SIZE(gradients) != n || n > INT_MAX / 1024)
+    return PyErr_SetString(PyExc_ValueError, "gradients and variables do not pair up"), false;
   out->count = (int)n;
   out->gradients = PyMem_Calloc((size_t)n + 1, sizeof *out->gradients);
   out->variables = PyMem_Calloc((size_t)n + 1, sizeof *out->variables);
   if (!out->gradients || !out->variables) return PyErr_NoMemory(), false;
   for (Py_ssize_t i = 0; i < n; ++i)
-    if (!client_gradient(PyList_GET_ITEM(gradients, i), g, &out->gradients[i]) || !client_variable(PyList_GET_ITEM(variables, i), g, &out->variables[i]))
+    if (!client_gradient(PyList_GET_ITEM(gradients, i), g, &out->gradients[i]) ||
+        !client_variable(PyList_GET_ITEM(variables, i), g, &out->variables[i]))
       return false;
   out->has_step = step != Py_None;
   return !out->has_step || client_variable(step, g, &out->step);
@@ -155,7 +163,8 @@ static PyObject* client_apply(PyObject* self, PyObject* args) {
   client_pairs_t pairs = {0};
   TF_Status status = {NULL};
   if (client_take_pairs(gradients, variables, step, g, &pairs)) {
-    TF_Operation* op = HR_OptimizerApply(o, pairs.gradients, pairs.variables, pairs.count, pairs.has_step ? &pairs.step : NULL, name, &status);
+    TF_Operation* op =
+        HR_OptimizerApply(o, pairs.gradients, pairs.variables, pairs.count, pairs.has_step ? &pairs.step : NULL, name, &status);
     out = status.status ? client_fail(&status, g) : hrpy_operation(g, op);
   }
   PyMem_Free(pairs.gradients);
@@ -189,9 +198,11 @@ static PyObject* client_slots(PyObject* self, PyObject* capsule) {
   return list;
 }
 
-/* --- savers ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- savers
+ * ---------------------------------------------------------------------------------------------------------------------------------- */
 static PyObject* client_saver_object(GraphObject* g, const HR_SaverNodes* nodes) {
-  PyObject *filename = hrpy_tensor(g, nodes->filename), *save = hrpy_tensor(g, nodes->save), *restore = hrpy_operation(g, nodes->restore), *out = NULL;
+  PyObject *filename = hrpy_tensor(g, nodes->filename), *save = hrpy_tensor(g, nodes->save), *restore = hrpy_operation(g, nodes->restore),
+           *out = NULL;
   if (filename && save && restore) out = PyTuple_Pack(3, filename, save, restore);
   Py_XDECREF(filename);
   Py_XDECREF(save);
@@ -209,7 +220,8 @@ static PyObject* client_build_saver(PyObject* self, PyObject* args) {
   GraphObject* g = hrpy_graph(graph);
   Py_ssize_t n = PyList_GET_SIZE(variables);
   if (!g) return NULL;
-  if (PyList_GET_SIZE(names) != n || n > INT_MAX / 1024) return PyErr_SetString(PyExc_ValueError, "variables and names do not pair up"), NULL;
+  if (PyList_GET_SIZE(names) != n || n > INT_MAX / 1024)
+    return PyErr_SetString(PyExc_ValueError, "variables and names do not pair up"), NULL;
   HR_Variable* v = PyMem_Calloc((size_t)n + 1, sizeof *v);
   const char** keys = PyMem_Calloc((size_t)n + 1, sizeof *keys);
   bool fine = v && keys;

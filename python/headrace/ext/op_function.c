@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `OpFunction`: a callable for one registered op. Arguments are its inputs, then the attrs that no input fixes (those without a default
  * first), then `name`. A call converts what is no tensor, names the operation by TensorFlow's rule and adds it: all in C, because
- * building graphs is a headline figure.
+ * building a large graph must take moments.
  *
  * Surprises, all TensorFlow's: the graph is that of the first tensor among the arguments; constants made of arguments lie in the scope
  * named like the operation (`MatMul/b`); the first argument of a type attr fixes it for those after it. */

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dense, Dropout, Flatten."""
-from .. import graph as G
 from ..initializers import zeros_initializer
 from ..op_gen import gen
 from ..tensor import Tensor

@@ -4,7 +4,7 @@
 The optimizers of optimizers.py apply through the C client. One that a script derives from this class overrides TensorFlow's hooks
 (_apply_dense, _apply_sparse, _prepare, _create_slots, _finish and the _resource_ ones) and is applied by the code here."""
 from .. import graph as G
-from ..control import group, no_op
+from ..control import group
 from ..gradients import IndexedSlices, gradients
 from ..op_gen import gen
 from ..tensor import Tensor

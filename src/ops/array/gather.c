@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows picked by index: output[b..., o..., i..., n...] = params[b..., o..., indices[b..., i...], n...], where the first batch_dims axes are shared
- * and `axis` is the one picked from. Gather is the form with axis 0; ResourceGather reads a variable. An index out of range is
+/* Rows picked by index: output[b..., o..., i..., n...] = params[b..., o..., indices[b..., i...], n...], where the first batch_dims axes are
+ * shared and `axis` is the one picked from. Gather is the form with axis 0; ResourceGather reads a variable. An index out of range is
  * INVALID_ARGUMENT. The gradient along axis 0 is slices: (indices, dy). */
 #include "base/alloc.h"
 #include "op/grad_ctx.h"
@@ -11,7 +11,8 @@ extern const hr_op_t hr_op_Gather, hr_op_GatherV2, hr_op_ResourceGather;
 
 /* 1. shapes */
 /* The output's dims for known ranks; -1 dims are unknown. */
-static hr_status_t gathered_dims(int p_rank, const int64_t* p, int i_rank, const int64_t* i, int axis, int batch, int64_t out[2 * HR_MAX_RANK], int* out_rank) {
+static hr_status_t gathered_dims(int p_rank, const int64_t* p, int i_rank, const int64_t* i, int axis, int batch,
+                                 int64_t out[2 * HR_MAX_RANK], int* out_rank) {
   int n = 0;
   if (batch > i_rank || batch > axis)
     return HR_ERROR(INVALID_ARGUMENT, "batch_dims %d must not exceed the rank of indices %d nor the axis %d", batch, i_rank, axis);
@@ -28,7 +29,8 @@ static hr_status_t gathered_dims(int p_rank, const int64_t* p, int i_rank, const
 }
 
 static hr_status_t normal_batch(int64_t batch, int i_rank, int* out) {
-  if (batch < -i_rank || batch > i_rank) return HR_ERROR(INVALID_ARGUMENT, "batch_dims %lld must be in [%d, %d]", (long long)batch, -i_rank, i_rank);
+  if (batch < -i_rank || batch > i_rank)
+    return HR_ERROR(INVALID_ARGUMENT, "batch_dims %lld must be in [%d, %d]", (long long)batch, -i_rank, i_rank);
   *out = (int)(batch < 0 ? batch + i_rank : batch);
   return NULL;
 }
@@ -37,7 +39,8 @@ static hr_status_t infer_gathered(hr_infer_t* s, const hr_pshape_t* p, const hr_
   int axis = 0, batch = 0, rank = 0;
   int64_t dims[2 * HR_MAX_RANK];
   if (p->rank < 0 || i->rank < 0) return NULL;
-  if (p->rank > HR_MAX_RANK || i->rank > HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "gather from rank %d by indices of rank %d; at most %d is supported", p->rank, i->rank, HR_MAX_RANK);
+  if (p->rank > HR_MAX_RANK || i->rank > HR_MAX_RANK)
+    return HR_ERROR(UNIMPLEMENTED, "gather from rank %d by indices of rank %d; at most %d is supported", p->rank, i->rank, HR_MAX_RANK);
   if (p->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "params must be at least a vector, not a scalar");
   HR_TRY(hr_shape_axis(axis_value, p->rank, &axis));
   HR_TRY(normal_batch(batch_value, i->rank, &batch));
@@ -86,7 +89,9 @@ typedef struct {
 } gather_t;
 
 static inline int64_t index_at(const gather_t* g, int64_t i) {
-  return g->index_type == HR_I64 ? ((const int64_t*)g->indices)[i] : g->index_type == HR_I32 ? ((const int32_t*)g->indices)[i] : ((const int16_t*)g->indices)[i];
+  return g->index_type == HR_I64   ? ((const int64_t*)g->indices)[i]
+         : g->index_type == HR_I32 ? ((const int32_t*)g->indices)[i]
+                                   : ((const int16_t*)g->indices)[i];
 }
 
 /* Item t of [0, batches * outer * picks) copies one block. */
@@ -97,9 +102,12 @@ static hr_status_t gather_chunk(void* arg, int64_t begin, int64_t end, int chunk
   for (int64_t t = begin; t < end; ++t) {
     const int64_t at = index_at(g, row / g->outer * g->picks + pick);
     if (at < 0 || at >= g->axis_size)
-      return HR_ERROR(INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)", (long long)(row / g->outer * g->picks + pick), (long long)at, (long long)g->axis_size);
+      return HR_ERROR(INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)", (long long)(row / g->outer * g->picks + pick),
+                      (long long)at, (long long)g->axis_size);
     const size_t from = (size_t)(row * g->axis_size + at) * g->block, to = (size_t)t * g->block;
-    if (g->out) HR_TRY(hr_tensor_copy_elements(g->out, (int64_t)(to / g->element), g->params, (int64_t)(from / g->element), (int64_t)(g->block / g->element)));
+    if (g->out)
+      HR_TRY(hr_tensor_copy_elements(g->out, (int64_t)(to / g->element), g->params, (int64_t)(from / g->element),
+                                     (int64_t)(g->block / g->element)));
     else memcpy(g->to + to, g->from + from, g->block);
     if (++pick == g->picks) pick = 0, ++row;
   }
@@ -122,13 +130,22 @@ static hr_status_t gather_from(hr_kernel_ctx_t* k, const hr_tensor_t* params, in
   const size_t element = hr_dtype_size(params->dtype);
   const bool plain = hr_dtype_is_plain(params->dtype);
   const int64_t batches = hr_shape_count_range(p, 0, batch);
-  gather_t g = {params->data, out->data, indices->data, indices->dtype, hr_shape_count_range(p, batch, axis), p->dims[axis],
-                hr_shape_count_range(&indices->shape, batch, indices->shape.rank), (size_t)hr_shape_count_range(p, axis + 1, p->rank) * element, params,
-                plain ? NULL : out, element};
+  gather_t g = {params->data,
+                out->data,
+                indices->data,
+                indices->dtype,
+                hr_shape_count_range(p, batch, axis),
+                p->dims[axis],
+                hr_shape_count_range(&indices->shape, batch, indices->shape.rank),
+                (size_t)hr_shape_count_range(p, axis + 1, p->rank) * element,
+                params,
+                plain ? NULL : out,
+                element};
   if (out->count == 0) { /* nothing to copy, but a bad index is still an error where there is an axis to index */
     for (int64_t i = 0; i < indices->count; ++i)
       if (index_at(&g, i) < 0 || index_at(&g, i) >= g.axis_size)
-        return HR_ERROR(INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)", (long long)i, (long long)index_at(&g, i), (long long)g.axis_size);
+        return HR_ERROR(INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)", (long long)i, (long long)index_at(&g, i),
+                        (long long)g.axis_size);
     return NULL;
   }
   return hr_parallel(k, batches * g.outer * g.picks, 5.0 + (double)g.block * 0.1, gather_chunk, &g);
@@ -153,9 +170,10 @@ static hr_status_t resource_gather(hr_kernel_ctx_t* k) {
   if (!hr_variable_has_value(v)) return HR_ERROR(NOT_FOUND, "variable '%.*s' has no value to gather from", HR_STR_ARG(v->name));
   HR_TRY(hr_variable_read(v, &value));
   const int64_t batch = *(int64_t*)hr_prepared(k);
-  hr_status_t status = value.dtype == hr_output_dtype(k, 0) ? gather_from(k, &value, batch, batch)
-                                                            : HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' holds %s, not %s", HR_STR_ARG(v->name),
-                                                                       hr_dtype_name((int)value.dtype), hr_dtype_name((int)hr_output_dtype(k, 0)));
+  hr_status_t status = value.dtype == hr_output_dtype(k, 0)
+                           ? gather_from(k, &value, batch, batch)
+                           : HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' holds %s, not %s", HR_STR_ARG(v->name),
+                                      hr_dtype_name((int)value.dtype), hr_dtype_name((int)hr_output_dtype(k, 0)));
   hr_tensor_release(&value);
   return status;
 }
@@ -167,7 +185,8 @@ static hr_value_t number(hr_grad_ctx_t* g, int64_t a) { return hr_emit_const_i32
 /* Along axis 0 without batches: the slices (indices flattened, dy as rows). */
 static void give_rows(hr_grad_ctx_t* g, hr_value_t params_shape) {
   hr_value_t indices = hr_emit_reshape(g, hr_grad_input(g, 1), ints(g, -1));
-  hr_value_t tail = hr_emit(g, "StridedSlice", HR_VALUES(params_shape, ints(g, 1), ints(g, 0), ints(g, 1)), HR_ATTRS(hr_at_int("end_mask", 1)));
+  hr_value_t tail =
+      hr_emit(g, "StridedSlice", HR_VALUES(params_shape, ints(g, 1), ints(g, 0), ints(g, 1)), HR_ATTRS(hr_at_int("end_mask", 1)));
   hr_value_t rows = hr_emit3(g, "ConcatV2", ints(g, -1), tail, number(g, 0));
   hr_grad_give_slices(g, 0, indices, hr_emit_reshape(g, hr_grad_upstream(g, 0), rows), params_shape);
 }
@@ -203,23 +222,26 @@ static hr_value_t joined(hr_grad_ctx_t* g, hr_value_t a, hr_value_t b, hr_value_
   return hr_emit(g, "ConcatV2", HR_VALUES(a, b, c, d, number(g, 0)), HR_NO_ATTRS);
 }
 
-/* The general case, for any axis and batches b: dy transposed to [b..., picked..., outer..., inner...], summed into rows (indices count through all
- * batches), reshaped, and the axes put back. */
+/* The general case, for any axis and batches b: dy transposed to [b..., picked..., outer..., inner...], summed into rows (indices count
+ * through all batches), reshaped, and the axes put back. */
 static void give_summed(hr_grad_ctx_t* g, hr_value_t axis, hr_value_t batch) {
-  hr_value_t params = hr_grad_input(g, 0), indices = hr_grad_input(g, 1), shape = hr_emit_shape(g, params), zero = number(g, 0), one = number(g, 1);
+  hr_value_t params = hr_grad_input(g, 0), indices = hr_grad_input(g, 1), shape = hr_emit_shape(g, params), zero = number(g, 0),
+             one = number(g, 1);
   hr_value_t p_rank = rank_of(g, params), picked = sum(g, rank_of(g, indices), batch, -1), after = sum(g, axis, picked, 1);
   hr_value_t o_rank = sum(g, sum(g, p_rank, picked, 1), one, -1), next = sum(g, axis, one, 1);
   hr_value_t order = joined(g, range(g, zero, batch), range(g, axis, after), range(g, batch, axis), range(g, after, o_rank));
   hr_value_t back = joined(g, range(g, zero, batch), range(g, sum(g, batch, one, 1), next), as_vector(g, batch), range(g, next, p_rank));
   hr_value_t rows = hr_emit2(g, "Transpose", hr_grad_upstream(g, 0), order);
-  hr_value_t batch_sizes = sizes(g, shape, zero, batch), batches = hr_emit2(g, "Prod", batch_sizes, zero), length = sizes(g, shape, axis, next);
+  hr_value_t batch_sizes = sizes(g, shape, zero, batch), batches = hr_emit2(g, "Prod", batch_sizes, zero),
+             length = sizes(g, shape, axis, next);
   hr_value_t starts = hr_emit_mul(g, range(g, zero, batches), length); /* where each batch's rows begin */
   hr_value_t ones = hr_emit2(g, "Fill", as_vector(g, picked), one);
   hr_value_t spread = hr_emit_reshape(g, starts, hr_emit3(g, "ConcatV2", batch_sizes, ones, zero));
   hr_value_t at = hr_emit_add(g, indices, hr_emit_cast(g, spread, hr_grad_dtype(g, indices)));
   hr_value_t count = hr_emit_reshape(g, hr_emit_mul(g, length, batches), hr_emit_const_i32s(g, NULL, 0));
   hr_value_t summed = hr_emit3(g, "UnsortedSegmentSum", rows, at, count); /* [batches x axis, outer..., inner...] */
-  hr_value_t whole = hr_emit_reshape(g, summed, joined(g, batch_sizes, length, sizes(g, shape, batch, axis), sizes(g, shape, next, p_rank)));
+  hr_value_t whole =
+      hr_emit_reshape(g, summed, joined(g, batch_sizes, length, sizes(g, shape, batch, axis), sizes(g, shape, next, p_rank)));
   hr_grad_give(g, 0, hr_emit2(g, "Transpose", whole, back));
 }
 
@@ -238,16 +260,22 @@ static void grad_gather_v2(hr_grad_ctx_t* g) {
 
 static void grad_resource_gather(hr_grad_ctx_t* g) {
   if (!hr_grad_wanted(g, 0)) return;
-  if (hr_attrs_int(hr_grad_attrs(g), "batch_dims") != 0) hr_grad_fail(g, HR_ERROR(UNIMPLEMENTED, "the gradient of ResourceGather with batch_dims"));
+  if (hr_attrs_int(hr_grad_attrs(g), "batch_dims") != 0)
+    hr_grad_fail(g, HR_ERROR(UNIMPLEMENTED, "the gradient of ResourceGather with batch_dims"));
   else give_rows(g, hr_emit1(g, "VariableShape", hr_grad_input(g, 0)));
 }
 
 /* 4. definitions */
-#define GATHER(compute_fn, hosts) HR_KERNELS({.host_inputs = hosts, .prepared_bytes = sizeof(int64_t), .prepare = batch_prepare, .compute = compute_fn})
-const hr_op_t hr_op_Gather = {
-    .name = "Gather", .sig = "params: Tparams; indices: Tindices -> output: Tparams",
-    .attrs = "validate_indices: bool = true; Tparams: type; Tindices: type{int32,int64}", .shape = infer_gather, .grad = grad_gather, GATHER(gather, 0),
-    .doc = "rows of params by index", HR_HERE};
+#define GATHER(compute_fn, hosts) \
+  HR_KERNELS({.host_inputs = hosts, .prepared_bytes = sizeof(int64_t), .prepare = batch_prepare, .compute = compute_fn})
+const hr_op_t hr_op_Gather = {.name = "Gather",
+                              .sig = "params: Tparams; indices: Tindices -> output: Tparams",
+                              .attrs = "validate_indices: bool = true; Tparams: type; Tindices: type{int32,int64}",
+                              .shape = infer_gather,
+                              .grad = grad_gather,
+                              GATHER(gather, 0),
+                              .doc = "rows of params by index",
+                              HR_HERE};
 
 const hr_op_t hr_op_GatherV2 = {
     .name = "GatherV2", .sig = "params: Tparams; indices: Tindices; axis: Taxis -> output: Tparams",
@@ -255,6 +283,12 @@ const hr_op_t hr_op_GatherV2 = {
     .grad = grad_gather_v2, GATHER(gather, 4), .doc = "slices of params along an axis by index", HR_HERE};
 
 const hr_op_t hr_op_ResourceGather = {
-    .name = "ResourceGather", .sig = "resource: resource; indices: Tindices -> output: dtype",
-    .attrs = "batch_dims: int = 0; validate_indices: bool = true; dtype: type; Tindices: type{int32,int64}", .flags = HR_OP_STATEFUL,
-    .shape = infer_resource_gather, .grad = grad_resource_gather, GATHER(resource_gather, 1), .doc = "rows of a variable by index", HR_HERE};
+    .name = "ResourceGather",
+    .sig = "resource: resource; indices: Tindices -> output: dtype",
+    .attrs = "batch_dims: int = 0; validate_indices: bool = true; dtype: type; Tindices: type{int32,int64}",
+    .flags = HR_OP_STATEFUL,
+    .shape = infer_resource_gather,
+    .grad = grad_resource_gather,
+    GATHER(resource_gather, 1),
+    .doc = "rows of a variable by index",
+    HR_HERE};

@@ -19,7 +19,8 @@ static hr_status_t near_chunk(void* arg, int64_t begin, int64_t end, int chunk) 
   if (c->x->dtype == HR_F32)
     for (int64_t i = begin; i < end; ++i) c->z[i] = fabsf(((const float*)c->x->data)[i] - ((const float*)c->y->data)[i]) <= c->tolerance;
   else
-    for (int64_t i = begin; i < end; ++i) c->z[i] = fabs(((const double*)c->x->data)[i] - ((const double*)c->y->data)[i]) <= (double)c->tolerance;
+    for (int64_t i = begin; i < end; ++i)
+      c->z[i] = fabs(((const double*)c->x->data)[i] - ((const double*)c->y->data)[i]) <= (double)c->tolerance;
   return NULL;
 }
 
@@ -33,9 +34,17 @@ static hr_status_t approximate_equal(hr_kernel_ctx_t* k) {
 
 /* 2. definition */
 const hr_op_t hr_op_ApproximateEqual = {
-    .name = "ApproximateEqual", .sig = "x: T; y: T -> z: bool",
-    .attrs = "T: type{float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64}; "
-             "tolerance: float = 1e-05",
-    .flags = HR_OP_COMMUTATIVE, .shape = hr_infer_merged, .grad = hr_grad_none,
-    HR_KERNELS({.where = {{"T", HR_M(F32) | HR_M(F64)}}, .prepared_bytes = sizeof(float), .prepare = near_prepare, .compute = approximate_equal}),
-    .doc = "|x - y| <= tolerance", HR_HERE};
+    .name = "ApproximateEqual",
+    .sig = "x: T; y: T -> z: bool",
+    .attrs =
+        "T: "
+        "type{float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,"
+        "uint32,uint64}; "
+        "tolerance: float = 1e-05",
+    .flags = HR_OP_COMMUTATIVE,
+    .shape = hr_infer_merged,
+    .grad = hr_grad_none,
+    HR_KERNELS(
+        {.where = {{"T", HR_M(F32) | HR_M(F64)}}, .prepared_bytes = sizeof(float), .prepare = near_prepare, .compute = approximate_equal}),
+    .doc = "|x - y| <= tolerance",
+    HR_HERE};

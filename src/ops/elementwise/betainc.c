@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Betainc: the regularized incomplete beta function I_x(a, b), element by element. The inputs have one shape, or are scalars. The gradient is in x only. */
+/* Betainc: the regularized incomplete beta function I_x(a, b), element by element. The inputs have one shape, or are scalars. The gradient
+ * is in x only. */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
@@ -44,8 +45,8 @@ static hr_status_t betainc(hr_kernel_ctx_t* k) {
     char first[HR_SHAPE_TEXT], other[HR_SHAPE_TEXT];
     if (b.in[i]->shape.rank == 0) continue;
     if (whole && !hr_shape_equal(&whole->shape, &b.in[i]->shape))
-      return HR_ERROR(INVALID_ARGUMENT, "inputs that are not scalars must have one shape, not %s and %s", hr_shape_format(&whole->shape, first),
-                      hr_shape_format(&b.in[i]->shape, other));
+      return HR_ERROR(INVALID_ARGUMENT, "inputs that are not scalars must have one shape, not %s and %s",
+                      hr_shape_format(&whole->shape, first), hr_shape_format(&b.in[i]->shape, other));
     whole = b.in[i];
   }
   HR_TRY(hr_output(k, 0, whole ? &whole->shape : &b.in[0]->shape, &b.z));
@@ -56,8 +57,10 @@ static hr_status_t betainc(hr_kernel_ctx_t* k) {
 static void grad_betainc(hr_grad_ctx_t* g) {
   if (!hr_grad_wanted(g, 2)) return;
   hr_value_t a = hr_grad_input(g, 0), b = hr_grad_input(g, 1), x = hr_grad_input(g, 2), one = hr_emit_const_like(g, x, 1);
-  hr_value_t log_beta = hr_emit_sub(g, hr_emit_add(g, hr_emit1(g, "Lgamma", a), hr_emit1(g, "Lgamma", b)), hr_emit1(g, "Lgamma", hr_emit_add(g, a, b)));
-  hr_value_t right = hr_emit2(g, "Xlog1py", hr_emit_sub(g, b, one), hr_emit_neg(g, x)), left = hr_emit2(g, "Xlogy", hr_emit_sub(g, a, one), x);
+  hr_value_t log_beta =
+      hr_emit_sub(g, hr_emit_add(g, hr_emit1(g, "Lgamma", a), hr_emit1(g, "Lgamma", b)), hr_emit1(g, "Lgamma", hr_emit_add(g, a, b)));
+  hr_value_t right = hr_emit2(g, "Xlog1py", hr_emit_sub(g, b, one), hr_emit_neg(g, x)),
+             left = hr_emit2(g, "Xlogy", hr_emit_sub(g, a, one), x);
   hr_value_t density = hr_emit1(g, "Exp", hr_emit_sub(g, hr_emit_add(g, left, right), log_beta));
   hr_value_t dx = hr_emit_mul(g, hr_grad_upstream(g, 0), density);
   const int rank = hr_grad_shape(g, x)->rank;

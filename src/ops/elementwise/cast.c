@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cast: y[i] = (DstT)x[i]. Floats to integers drop the fraction; anything to bool asks whether it is not zero; complex numbers give their real part.
- * half, bfloat16, 8-bit floats and complex types go block by block through float or double; with Truncate a narrower float drops bits instead of rounding. */
+/* Cast: y[i] = (DstT)x[i]. Floats to integers drop the fraction; anything to bool asks whether it is not zero; complex numbers give their
+ * real part. half, bfloat16, 8-bit floats and complex types go block by block through float or double; with Truncate a narrower float drops
+ * bits instead of rounding. */
 #include "ops/elementwise/cast.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -34,7 +35,8 @@ static hr_status_t cast_prepare(hr_prepare_ctx_t* p, void* prepared) {
   cast_t* c = prepared;
   c->from = hr_attrs_type(p->attrs, "SrcT");
   c->to = hr_attrs_type(p->attrs, "DstT");
-  c->truncate = hr_attrs_bool(p->attrs, "Truncate") && !(c->from == HR_F64 && c->to == HR_BF16); /* TensorFlow rounds that pair all the same */
+  c->truncate =
+      hr_attrs_bool(p->attrs, "Truncate") && !(c->from == HR_F64 && c->to == HR_BF16); /* TensorFlow rounds that pair all the same */
   c->from_c = c_type(c->from);
   c->to_c = hr_dtype_in(c->to, HR_M_FLOAT8) && c->from_c == HR_F64 ? HR_F64 : c_type(c->to); /* rounded once */
   c->middle = (*HR_ISA_PICK(hr_cast_vec))[c->from_c][c->to_c];
@@ -74,7 +76,8 @@ static void truncate_narrow(bool bf16, float* x, int64_t n) { /* toward zero: th
 
 static void pack_float8(const cast_t* c, block_t* block, uint8_t* ys, int64_t n) {
   if (c->to_c == HR_F32)
-    for (int64_t i = n - 1; i >= 0; --i) block->f64[i] = (double)block->f32[i]; /* from the end: each float is read before doubles reach it */
+    for (int64_t i = n - 1; i >= 0; --i)
+      block->f64[i] = (double)block->f32[i]; /* from the end: each float is read before doubles reach it */
   if (c->truncate) hr_float8_truncate(c->to, block->f64, n);
   hr_float8_encode(c->to, block->f64, ys, n);
 }
@@ -102,7 +105,8 @@ typedef struct { const cast_t* c; const void* x; void* y; } span_t;
 static hr_status_t direct_chunk(void* arg, int64_t begin, int64_t end, int chunk) {
   const span_t* s = arg;
   (void)chunk;
-  s->c->middle((const char*)s->x + (size_t)begin * hr_dtype_size(s->c->from), (char*)s->y + (size_t)begin * hr_dtype_size(s->c->to), end - begin);
+  s->c->middle((const char*)s->x + (size_t)begin * hr_dtype_size(s->c->from), (char*)s->y + (size_t)begin * hr_dtype_size(s->c->to),
+               end - begin);
   return NULL;
 }
 static hr_status_t block_chunk(void* arg, int64_t begin, int64_t end, int chunk) {
@@ -128,7 +132,8 @@ static void complex_parts(const cast_t* c, const void* x, void* y, int64_t n) {
 }
 static void complex_is_not_zero(const cast_t* c, const void* x, bool* y, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
-    y[i] = c->from == HR_C64 ? ((const hr_c64_t*)x)[i].re != 0 || ((const hr_c64_t*)x)[i].im != 0 : ((const hr_c128_t*)x)[i].re != 0 || ((const hr_c128_t*)x)[i].im != 0;
+    y[i] = c->from == HR_C64 ? ((const hr_c64_t*)x)[i].re != 0 || ((const hr_c64_t*)x)[i].im != 0
+                             : ((const hr_c128_t*)x)[i].re != 0 || ((const hr_c128_t*)x)[i].im != 0;
 }
 
 static hr_status_t cast(hr_kernel_ctx_t* k) {
@@ -158,7 +163,11 @@ static void grad_cast(hr_grad_ctx_t* g) {
 }
 
 /* 3. definition */
-const hr_op_t hr_op_Cast = {
-    .name = "Cast", .sig = "x: SrcT -> y: DstT", .attrs = "SrcT: type; DstT: type; Truncate: bool = false", .shape = hr_infer_same, .grad = grad_cast,
-    HR_KERNELS({.prepared_bytes = sizeof(cast_t), .prepare = cast_prepare, .compute = cast}),
-    .doc = "each element converted to another type", HR_HERE};
+const hr_op_t hr_op_Cast = {.name = "Cast",
+                            .sig = "x: SrcT -> y: DstT",
+                            .attrs = "SrcT: type; DstT: type; Truncate: bool = false",
+                            .shape = hr_infer_same,
+                            .grad = grad_cast,
+                            HR_KERNELS({.prepared_bytes = sizeof(cast_t), .prepare = cast_prepare, .compute = cast}),
+                            .doc = "each element converted to another type",
+                            HR_HERE};

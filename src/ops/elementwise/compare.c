@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Element-wise questions about two inputs that broadcast: z[i] = x[i] < y[i] and the like. An op is a row of compare.def. Equal and NotEqual
- * of shapes that do not broadcast answer with one bool when incompatible_shape_error is false. Strings compare by bytes. */
+/* Element-wise questions about two inputs that broadcast: z[i] = x[i] < y[i] and the like. An op is a row of compare.def. Equal and
+ * NotEqual of shapes that do not broadcast answer with one bool when incompatible_shape_error is false. Strings compare by bytes. */
 #include "op/infer_fns.h"
 #include "ops/elementwise/binary_run.h"
 #include "ops/elementwise/compare.h"
@@ -10,7 +10,8 @@
 static hr_status_t infer_compare(hr_infer_t* s) {
   const hr_attr_t* strict = hr_attrs_find(hr_infer_attrs(s), "incompatible_shape_error");
   if (!strict || strict->u.b) return hr_infer_broadcasted(s);
-  if (!hr_pshape_is_known(hr_infer_input(s, 0)) || !hr_pshape_is_known(hr_infer_input(s, 1))) return NULL; /* a scalar or the broadcast shape */
+  if (!hr_pshape_is_known(hr_infer_input(s, 0)) || !hr_pshape_is_known(hr_infer_input(s, 1)))
+    return NULL; /* a scalar or the broadcast shape */
   hr_status_t status = hr_infer_broadcasted(s);
   if (!status) return NULL;
   hr_status_release(status);

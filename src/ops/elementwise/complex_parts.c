@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Complex numbers and their parts: Complex(real, imag) with broadcasting; Real, Imag, Angle, ComplexAbs, Conj of each element. Gradients follow TensorFlow's
- * convention, in which dL/dz of a real L is the gradient's conjugate form (d|z| gives dy z / |z|). */
+/* Complex numbers and their parts: Complex(real, imag) with broadcasting; Real, Imag, Angle, ComplexAbs, Conj of each element. Gradients
+ * follow TensorFlow's convention, in which dL/dz of a real L is the gradient's conjugate form (d|z| gives dy z / |z|). */
 #include <complex.h>
 #include <math.h>
 #include "op/grad_ctx.h"
@@ -77,26 +77,37 @@ static void grad_complex(hr_grad_ctx_t* g) {
 
 /* 3. definitions */
 #define PAIR_OF(C, R) .where = {{"T", HR_M(C)}, {"Tout", HR_M(R)}}
-#define PART_OP(Name, in, out, stem, gradient, text)                                                                                  \
-  const hr_op_t hr_op_##Name = {                                                                                                      \
-      .name = #Name, .sig = in ": T -> " out ": Tout", .attrs = "T: type{complex64,complex128} = complex64; Tout: type{float,double} = float", \
-      .shape = hr_infer_same, .grad = gradient,                                                                                       \
-      HR_KERNELS({PAIR_OF(C64, F32), .compute = hr_map_compute, .arg = &stem##_64_row},                                               \
-                 {PAIR_OF(C128, F64), .compute = hr_map_compute, .arg = &stem##_128_row}),                                            \
-      .doc = text, HR_HERE};
+#define PART_OP(Name, in, out, stem, gradient, text)                                                                    \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                                          \
+                                .sig = in ": T -> " out ": Tout",                                                       \
+                                .attrs = "T: type{complex64,complex128} = complex64; Tout: type{float,double} = float", \
+                                .shape = hr_infer_same,                                                                 \
+                                .grad = gradient,                                                                       \
+                                HR_KERNELS({PAIR_OF(C64, F32), .compute = hr_map_compute, .arg = &stem##_64_row},       \
+                                           {PAIR_OF(C128, F64), .compute = hr_map_compute, .arg = &stem##_128_row}),    \
+                                .doc = text,                                                                            \
+                                HR_HERE};
 PART_OP(Real, "input", "output", real, grad_real, "the real part of each element")
 PART_OP(Imag, "input", "output", imag, grad_imag, "the imaginary part of each element")
 PART_OP(Angle, "input", "output", angle, grad_angle, "the argument of each element, in [-pi, pi]")
 PART_OP(ComplexAbs, "x", "y", abs, grad_abs, "the absolute value of each element")
 
 const hr_op_t hr_op_Conj = {
-    .name = "Conj", .sig = "input: T -> output: T", .attrs = "T: type{complex64,complex128,variant} = complex64", .shape = hr_infer_same, .grad = grad_conj,
+    .name = "Conj",
+    .sig = "input: T -> output: T",
+    .attrs = "T: type{complex64,complex128,variant} = complex64",
+    .shape = hr_infer_same,
+    .grad = grad_conj,
     HR_KERNELS(HR_MAP("T", HR_M(C64), conj_64_row), HR_MAP("T", HR_M(C128), conj_128_row), HR_CPU("T", HR_M(VARIANT), conj_variant)),
-    .doc = "the complex conjugate of each element", HR_HERE};
+    .doc = "the complex conjugate of each element",
+    HR_HERE};
 
-const hr_op_t hr_op_Complex = {
-    .name = "Complex", .sig = "real: T; imag: T -> out: Tout", .attrs = "T: type{float,double} = float; Tout: type{complex64,complex128} = complex64",
-    .shape = hr_infer_broadcasted, .grad = grad_complex,
-    HR_KERNELS({.where = {{"T", HR_M(F32)}, {"Tout", HR_M(C64)}}, .compute = join_compute, .arg = &join_64},
-               {.where = {{"T", HR_M(F64)}, {"Tout", HR_M(C128)}}, .compute = join_compute, .arg = &join_128}),
-    .doc = "complex numbers from their real and imaginary parts", HR_HERE};
+const hr_op_t hr_op_Complex = {.name = "Complex",
+                               .sig = "real: T; imag: T -> out: Tout",
+                               .attrs = "T: type{float,double} = float; Tout: type{complex64,complex128} = complex64",
+                               .shape = hr_infer_broadcasted,
+                               .grad = grad_complex,
+                               HR_KERNELS({.where = {{"T", HR_M(F32)}, {"Tout", HR_M(C64)}}, .compute = join_compute, .arg = &join_64},
+                                          {.where = {{"T", HR_M(F64)}, {"Tout", HR_M(C128)}}, .compute = join_compute, .arg = &join_128}),
+                               .doc = "complex numbers from their real and imaginary parts",
+                               HR_HERE};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exp and tanh on vectors of float as inlined polynomials (and a maximum that skips NaN), a few units in the last place from the truth, several times as fast as a call that answers within one.
- * double keeps SLEEF's functions. Coefficients are least-squares fits made equiripple by reweighting, of relative error below 3e-8. Infinities, NaN and
- * denormal results come out right. Include after base/simd_f32.h or simd_f64.h; use HR_TYPED(fast_exp)(x). */
+/* exp and tanh on vectors of float as inlined polynomials (and a maximum that skips NaN), a few units in the last place from the truth,
+ * several times as fast as a call that answers within one. double keeps SLEEF's functions. Coefficients are least-squares fits made
+ * equiripple by reweighting, of relative error below 3e-8. Infinities, NaN and denormal results come out right. Include after
+ * base/simd_f32.h or simd_f64.h; use HR_TYPED(fast_exp)(x). */
 #ifndef HR_OPS_ELEMENTWISE_FAST_MATH_H
 #define HR_OPS_ELEMENTWISE_FAST_MATH_H
 #include "base/simd.h"
@@ -27,7 +28,8 @@ static inline hr_vf32 fast_fma(hr_vf32 a, hr_vf32 b, hr_vf32 c) { return a * b +
 #endif
 static inline hr_vf32 fast_all(float x) { return x - (hr_vf32){0}; }
 
-/* exp x = 2^n exp r with n = rint(x / log 2) and |r| <= log 2 / 2; 2^n in two factors, so that results below the normal numbers are rounded once. */
+/* exp x = 2^n exp r with n = rint(x / log 2) and |r| <= log 2 / 2; 2^n in two factors, so that results below the normal numbers are rounded
+ * once. */
 static inline hr_vf32 fast_exp_f32(hr_vf32 x) {
   const hr_vf32 magic = fast_all(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer in the low bits */
   x = fast_max_f32(fast_all(-104.0f), fast_min_f32(fast_all(89.0f), x));
@@ -48,7 +50,8 @@ static inline hr_vf32 fast_exp_f32(hr_vf32 x) {
 static inline hr_vf32 fast_tanh_f32(hr_vf32 x) {
   x = fast_max_f32(fast_all(-9.0f), fast_min_f32(fast_all(9.0f), x));
   const hr_vf32 u = x * x;
-  hr_vf32 p = fast_fma(fast_all(1.3354567e-8f), u, fast_all(2.06090092e-5f)), q = fast_fma(fast_all(7.77651816e-7f), u, fast_all(3.28562737e-4f));
+  hr_vf32 p = fast_fma(fast_all(1.3354567e-8f), u, fast_all(2.06090092e-5f)),
+          q = fast_fma(fast_all(7.77651816e-7f), u, fast_all(3.28562737e-4f));
   p = fast_fma(p, u, fast_all(3.4955835e-3f));
   q = fast_fma(q, u, fast_all(2.58769644e-2f));
   p = fast_fma(p, u, fast_all(1.33810217e-1f));

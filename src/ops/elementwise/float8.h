@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 8-bit floats: e5m2 is IEEE-like with infinities; the others have none, and what is too large for them becomes NaN. Rounding is to nearest even. */
+/* 8-bit floats: e5m2 is IEEE-like with infinities; the others have none, and what is too large for them becomes NaN. Rounding is to nearest
+ * even. */
 #ifndef HR_OPS_ELEMENTWISE_FLOAT8_H
 #define HR_OPS_ELEMENTWISE_FLOAT8_H
 #include "tensor/dtype.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Row macros that the includer did not define expand to nothing: define the ones you want, include this, then the .def (which takes all of them back). */
+/* Row macros that the includer did not define expand to nothing: define the ones you want, include this, then the .def (which takes all of
+ * them back). */
 #ifndef UNARY
 #define UNARY(...)
 #endif

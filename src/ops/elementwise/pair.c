@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gradient functions of element-wise ops: z[i] = f(x[i], y[i]) for inputs of as many elements. A function is a few rows of pair.def. As in
- * TensorFlow only the numbers of elements are compared; the output has the first input's shape. */
+/* The gradient functions of element-wise ops: z[i] = f(x[i], y[i]) for inputs of as many elements. A function is a few rows of pair.def. As
+ * in TensorFlow only the numbers of elements are compared; the output has the first input's shape. */
 #include "ops/elementwise/pair.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -31,7 +31,8 @@ static hr_status_t pair(hr_kernel_ctx_t* k) {
   hr_tensor_t* z;
   if (x->count != y->count) {
     char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
-    return HR_ERROR(INVALID_ARGUMENT, "both inputs need as many elements, not shapes %s and %s", hr_shape_format(&x->shape, a), hr_shape_format(&y->shape, b));
+    return HR_ERROR(INVALID_ARGUMENT, "both inputs need as many elements, not shapes %s and %s", hr_shape_format(&x->shape, a),
+                    hr_shape_format(&y->shape, b));
   }
   const bool second = !((k->site->in_flags[0] & HR_IN_TAKE) && hr_buffer_is_alone(x->buffer)); /* write over the one that may be */
   HR_TRY(hr_output_take(k, 0, second, &x->shape, &z));
@@ -57,8 +58,10 @@ static hr_value_t below_zero(hr_grad_ctx_t* g) { /* dz * gradients where outputs
 #define grad_unregistered NULL
 GRAD(elu, hr_emit2(g, "EluGrad", DZ, B), below_zero(g))
 GRAD(selu, hr_emit2(g, "SeluGrad", DZ, B), below_zero(g))
-GRAD(reciprocal, mul(g, mul(g, hr_emit_scale(g, conjugate(g, DZ), -2), B), conjugate(g, A)), hr_emit2(g, "ReciprocalGrad", conjugate(g, A), DZ))
-GRAD(rsqrt, mul(g, mul(g, hr_emit_scale(g, conjugate(g, DZ), -1.5), B), hr_emit_square(g, conjugate(g, A))), hr_emit2(g, "RsqrtGrad", conjugate(g, A), DZ))
+GRAD(reciprocal, mul(g, mul(g, hr_emit_scale(g, conjugate(g, DZ), -2), B), conjugate(g, A)),
+     hr_emit2(g, "ReciprocalGrad", conjugate(g, A), DZ))
+GRAD(rsqrt, mul(g, mul(g, hr_emit_scale(g, conjugate(g, DZ), -1.5), B), hr_emit_square(g, conjugate(g, A))),
+     hr_emit2(g, "RsqrtGrad", conjugate(g, A), DZ))
 GRAD(tanh, mul(g, mul(g, hr_emit_scale(g, DZ, -2), conjugate(g, B)), conjugate(g, A)), hr_emit2(g, "TanhGrad", conjugate(g, A), DZ))
 
 static void grad_relu(hr_grad_ctx_t* g) { /* of ReluGrad and Relu6Grad alike: the same op again; steps have no slope */
@@ -78,7 +81,8 @@ static void grad_sqrt(hr_grad_ctx_t* g) {
 static void grad_softplus(hr_grad_ctx_t* g) { /* and dz dy / (exp(-x) + 2 + exp(x)) */
   if (hr_grad_wanted(g, 0)) hr_grad_give(g, 0, hr_emit2(g, "SoftplusGrad", DZ, B));
   if (!hr_grad_wanted(g, 1)) return;
-  hr_value_t sum = hr_emit_add(g, hr_emit_add(g, hr_emit1(g, "Exp", hr_emit_neg(g, B)), hr_emit_const_like(g, B, 2)), hr_emit1(g, "Exp", B));
+  hr_value_t sum =
+      hr_emit_add(g, hr_emit_add(g, hr_emit1(g, "Exp", hr_emit_neg(g, B)), hr_emit_const_like(g, B, 2)), hr_emit1(g, "Exp", B));
   hr_grad_give(g, 1, hr_emit_div(g, mul(g, DZ, A), sum));
 }
 

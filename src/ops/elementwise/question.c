@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about each element of one input: IsNan, IsInf, IsFinite, LogicalNot; and how many bits are set (PopulationCount). Floats are judged by their bits. */
+/* Questions about each element of one input: IsNan, IsInf, IsFinite, LogicalNot; and how many bits are set (PopulationCount). Floats are
+ * judged by their bits. */
 #include "op/infer_fns.h"
 #include "ops/elementwise/map_run.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Select and SelectV2: output[i] = condition[i] ? t[i] : e[i].
  *
- * Select wants t and e of one shape, and a condition of that shape, a scalar, or a vector that picks whole rows; SelectV2 broadcasts all three.
- * The gradient multiplies nothing: dy goes to the side taken and zero to the other (a NaN of the forward side not taken does not leak here, though it
- * may come from the side's own gradient, as in TensorFlow). */
+ * Select wants t and e of one shape, and a condition of that shape, a scalar, or a vector that picks whole rows; SelectV2 broadcasts all
+ * three. The gradient multiplies nothing: dy goes to the side taken and zero to the other (a NaN of the forward side not taken does not
+ * leak here, though it may come from the side's own gradient, as in TensorFlow). */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
@@ -59,7 +59,8 @@ static hr_status_t pick_row(const select_t* s, const int64_t at[HR_ITERATE_OPERA
   const bool* c = s->condition + at[1];
   if (s->out_tensor) {
     for (int64_t i = 0; i < n; ++i)
-      HR_TRY(hr_tensor_copy_elements(s->out_tensor, at[0] + i, c[i * cs] ? s->t_tensor : s->e_tensor, c[i * cs] ? at[2] + i * ts : at[3] + i * es, 1));
+      HR_TRY(hr_tensor_copy_elements(s->out_tensor, at[0] + i, c[i * cs] ? s->t_tensor : s->e_tensor,
+                                     c[i * cs] ? at[2] + i * ts : at[3] + i * es, 1));
     return NULL;
   }
   switch (s->size) {
@@ -107,9 +108,11 @@ static hr_status_t select_rows(hr_kernel_ctx_t* k) {
     condition.rank = t->shape.rank;
     for (int i = 1; i < condition.rank; ++i) condition.dims[i] = 1;
     if (c->shape.dims[0] != t->shape.dims[0])
-      return HR_ERROR(INVALID_ARGUMENT, "a vector condition of %lld elements cannot pick the rows of shape %s", (long long)c->shape.dims[0], hr_shape_format(&t->shape, a));
+      return HR_ERROR(INVALID_ARGUMENT, "a vector condition of %lld elements cannot pick the rows of shape %s", (long long)c->shape.dims[0],
+                      hr_shape_format(&t->shape, a));
   } else if (c->shape.rank != 0 && !hr_shape_equal(&c->shape, &t->shape)) {
-    return HR_ERROR(INVALID_ARGUMENT, "condition must have the shape of t, %s, or be a scalar or a vector over its rows, not %s", hr_shape_format(&t->shape, a), hr_shape_format(&c->shape, b));
+    return HR_ERROR(INVALID_ARGUMENT, "condition must have the shape of t, %s, or be a scalar or a vector over its rows, not %s",
+                    hr_shape_format(&t->shape, a), hr_shape_format(&c->shape, b));
   }
   return select_shaped(k, &condition, &t->shape);
 }
@@ -142,6 +145,11 @@ const hr_op_t hr_op_Select = {
     .name = "Select", .sig = "condition: bool; t: T; e: T -> output: T", .attrs = "T: type", .shape = infer_select, .grad = grad_select,
     HR_KERNELS(HR_CPU_ANY(select_rows)), .doc = "t where the condition holds, else e", HR_HERE};
 
-const hr_op_t hr_op_SelectV2 = {
-    .name = "SelectV2", .sig = "condition: bool; t: T; e: T -> output: T", .attrs = "T: type", .shape = infer_select_v2, .grad = grad_select_v2,
-    HR_KERNELS(HR_CPU_ANY(select_v2)), .doc = "t where the condition holds, else e, with broadcasting", HR_HERE};
+const hr_op_t hr_op_SelectV2 = {.name = "SelectV2",
+                                .sig = "condition: bool; t: T; e: T -> output: T",
+                                .attrs = "T: type",
+                                .shape = infer_select_v2,
+                                .grad = grad_select_v2,
+                                HR_KERNELS(HR_CPU_ANY(select_v2)),
+                                .doc = "t where the condition holds, else e, with broadcasting",
+                                HR_HERE};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Incomplete gamma and beta functions (Abramowitz and Stegun 6.5, 26.5; Lentz's continued fractions) and modified Bessel functions (9.6, 9.7). */
+/* Incomplete gamma and beta functions (Abramowitz and Stegun 6.5, 26.5; Lentz's continued fractions) and modified Bessel functions
+ * (9.6, 9.7). */
 #include <float.h>
 #include <math.h>
 #include "ops/elementwise/special.h"
@@ -65,7 +66,8 @@ static double beta_fraction(double a, double b, double x) {
   d = 1 / d;
   double h = d;
   for (int m = 1; m < TERMS; ++m) {
-    double n = m, even = n * (b - n) * x / ((a + 2 * n - 1) * (a + 2 * n)), odd = -(a + n) * (a + b + n) * x / ((a + 2 * n) * (a + 2 * n + 1));
+    double n = m, even = n * (b - n) * x / ((a + 2 * n - 1) * (a + 2 * n)),
+           odd = -(a + n) * (a + b + n) * x / ((a + 2 * n) * (a + 2 * n + 1));
     double step = 1;
     for (int half = 0; half < 2; ++half) {
       const double an = half ? odd : even;

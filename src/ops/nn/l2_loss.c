@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* L2Loss: half the sum of the squares of all elements, sum(t^2) / 2. Long inputs go block by block with a partial sum each, joined in order: the result does not
- * depend on the number of cores. half and bfloat16 are computed in float. */
+/* L2Loss: half the sum of the squares of all elements, sum(t^2) / 2. Long inputs go block by block with a partial sum each, joined in
+ * order: the result does not depend on the number of cores. half and bfloat16 are computed in float. */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/elementwise/loops.h"
@@ -70,6 +70,11 @@ static void grad_l2_loss(hr_grad_ctx_t* g) { hr_grad_give(g, 0, hr_emit_mul(g, h
 
 /* 3. definition */
 const hr_op_t hr_op_L2Loss = {
-    .name = "L2Loss", .sig = "t: T -> output: T", .attrs = "T: type{half,bfloat16,float,double}", .shape = hr_infer_scalars, .grad = grad_l2_loss,
+    .name = "L2Loss",
+    .sig = "t: T -> output: T",
+    .attrs = "T: type{half,bfloat16,float,double}",
+    .shape = hr_infer_scalars,
+    .grad = grad_l2_loss,
     HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT}}, .prepared_bytes = sizeof(void*), .prepare = l2_prepare, .compute = l2_loss}),
-    .doc = "half the sum of the squares of all elements", HR_HERE};
+    .doc = "half the sum of the squares of all elements",
+    HR_HERE};

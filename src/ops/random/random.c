@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random floats of a given shape: RandomUniform in [0, 1), RandomStandardNormal, TruncatedNormal (normal, within 2). Seeded, the numbers are
- * TensorFlow's bit for bit. */
+/* Random floats of a given shape: RandomUniform in [0, 1), RandomStandardNormal, TruncatedNormal (normal, within 2). Seeded, the numbers
+ * are TensorFlow's bit for bit. */
 #include "op/grad_ctx.h"
 #include "ops/random/fill.h"
 #include "ops/random/generator.h"

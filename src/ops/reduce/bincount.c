@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bincount: bins[v] is how often v occurs in arr, or the sum of the weights where it does. Values of size or more are left out; negative ones are
- * INVALID_ARGUMENT. weights has arr's number of elements or none. */
+/* Bincount: bins[v] is how often v occurs in arr, or the sum of the weights where it does. Values of size or more are left out; negative
+ * ones are INVALID_ARGUMENT. weights has arr's number of elements or none. */
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
 
@@ -52,7 +52,10 @@ static hr_status_t bincount(hr_kernel_ctx_t* k) {
 }
 
 /* 3. definition */
-const hr_op_t hr_op_Bincount = {
-    .name = "Bincount", .sig = "arr: int32; size: int32; weights: T -> bins: T", .attrs = "T: type{int32,int64,float,double}", .shape = infer,
-    HR_KERNELS({.where = {{"T", HR_M_INDEX | HR_M(F32) | HR_M(F64)}}, .host_inputs = 2, .compute = bincount}),
-    .doc = "how often each value occurs, or the sum of the weights where it does", HR_HERE};
+const hr_op_t hr_op_Bincount = {.name = "Bincount",
+                                .sig = "arr: int32; size: int32; weights: T -> bins: T",
+                                .attrs = "T: type{int32,int64,float,double}",
+                                .shape = infer,
+                                HR_KERNELS({.where = {{"T", HR_M_INDEX | HR_M(F32) | HR_M(F64)}}, .host_inputs = 2, .compute = bincount}),
+                                .doc = "how often each value occurs, or the sum of the weights where it does",
+                                HR_HERE};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bucketize: for each element how many of the ascending boundaries are less than or equal to it. Boundaries that descend are INVALID_ARGUMENT. */
+/* Bucketize: for each element how many of the ascending boundaries are less than or equal to it. Boundaries that descend are
+ * INVALID_ARGUMENT. */
 #include "base/alloc.h"
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
@@ -13,7 +14,8 @@ static hr_status_t bucketize_prepare(hr_prepare_ctx_t* p, void* prepared) {
   const hr_attr_t* list = hr_attrs_find(p->attrs, "boundaries");
   buckets_t* b = prepared;
   for (int i = 1; i < list->count; ++i)
-    if (list->u.fs[i] < list->u.fs[i - 1]) return HR_ERROR(INVALID_ARGUMENT, "boundaries must ascend, but boundary %d is less than the one before", i);
+    if (list->u.fs[i] < list->u.fs[i - 1])
+      return HR_ERROR(INVALID_ARGUMENT, "boundaries must ascend, but boundary %d is less than the one before", i);
   b->boundaries = hr_alloc_array((size_t)list->count + 1, sizeof(float));
   if (!b->boundaries) return hr_status_out_of_memory();
   for (int i = 0; i < list->count; ++i) b->boundaries[i] = list->u.fs[i];
@@ -55,8 +57,14 @@ static hr_status_t bucketize(hr_kernel_ctx_t* k) {
 }
 
 /* 2. definition */
-const hr_op_t hr_op_Bucketize = {
-    .name = "Bucketize", .sig = "input: T -> output: int32", .attrs = "T: type{int32,int64,float,double}; boundaries: list(float)", .shape = hr_infer_same,
-    HR_KERNELS({.where = {{"T", HR_M_INDEX | HR_M(F32) | HR_M(F64)}}, .prepared_bytes = sizeof(buckets_t), .prepare = bucketize_prepare, .unprepare = bucketize_unprepare,
-                .compute = bucketize}),
-    .doc = "how many of the ascending boundaries are at or below each element", HR_HERE};
+const hr_op_t hr_op_Bucketize = {.name = "Bucketize",
+                                 .sig = "input: T -> output: int32",
+                                 .attrs = "T: type{int32,int64,float,double}; boundaries: list(float)",
+                                 .shape = hr_infer_same,
+                                 HR_KERNELS({.where = {{"T", HR_M_INDEX | HR_M(F32) | HR_M(F64)}},
+                                             .prepared_bytes = sizeof(buckets_t),
+                                             .prepare = bucketize_prepare,
+                                             .unprepare = bucketize_unprepare,
+                                             .compute = bucketize}),
+                                 .doc = "how many of the ascending boundaries are at or below each element",
+                                 HR_HERE};

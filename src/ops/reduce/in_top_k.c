@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* InTopK: whether fewer than k predictions of a row are greater than the target's: equal ones count as in. False where the target is no class, where its
- * prediction is not finite, or where a prediction that is not finite stands in the row. */
+/* InTopK: whether fewer than k predictions of a row are greater than the target's: equal ones count as in. False where the target is no
+ * class, where its prediction is not finite, or where a prediction that is not finite stands in the row. */
 #include <math.h>
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"

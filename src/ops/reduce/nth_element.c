@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NthElement: of each row (last axis) the element that would stand at place n if the row were sorted, ascending or (reverse) descending. NaN counts as larger than
- * any number. */
+/* NthElement: of each row (last axis) the element that would stand at place n if the row were sorted, ascending or (reverse) descending.
+ * NaN counts as larger than any number. */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/reduce/order_key.h"
@@ -10,7 +10,9 @@ extern const hr_op_t hr_op_NthElement;
 /* 1. shape */
 static hr_status_t check_n(int64_t n, int64_t width) {
   if (n < 0) return HR_ERROR(INVALID_ARGUMENT, "n must not be negative, not %lld", (long long)n);
-  return width >= 0 && n >= width ? HR_ERROR(INVALID_ARGUMENT, "n = %lld must be less than a row's %lld elements", (long long)n, (long long)width) : NULL;
+  return width >= 0 && n >= width
+             ? HR_ERROR(INVALID_ARGUMENT, "n = %lld must be less than a row's %lld elements", (long long)n, (long long)width)
+             : NULL;
 }
 
 static hr_status_t infer(hr_infer_t* s) {
@@ -98,7 +100,12 @@ static void grad_nth(hr_grad_ctx_t* g) {
 
 /* 4. definition */
 const hr_op_t hr_op_NthElement = {
-    .name = "NthElement", .sig = "input: T; n: int32 -> values: T",
-    .attrs = "reverse: bool = false; T: type{float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64}", .shape = infer, .grad = grad_nth,
-    HR_KERNELS({.where = {{"T", HR_M_REAL}}, .host_inputs = 2, .prepared_bytes = sizeof(bool), .prepare = nth_prepare, .compute = nth_element}),
-    .doc = "the element at place n of each row in order", HR_HERE};
+    .name = "NthElement",
+    .sig = "input: T; n: int32 -> values: T",
+    .attrs = "reverse: bool = false; T: type{float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64}",
+    .shape = infer,
+    .grad = grad_nth,
+    HR_KERNELS(
+        {.where = {{"T", HR_M_REAL}}, .host_inputs = 2, .prepared_bytes = sizeof(bool), .prepare = nth_prepare, .compute = nth_element}),
+    .doc = "the element at place n of each row in order",
+    HR_HERE};

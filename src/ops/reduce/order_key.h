@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A real element as an unsigned key that orders alike: so selection and sorting need one loop for all types. +0 and -0 share a key; NaN is above infinity. */
+/* A real element as an unsigned key that orders alike: so selection and sorting need one loop for all types. +0 and -0 share a key; NaN is
+ * above infinity. */
 #ifndef HR_OPS_REDUCE_ORDER_KEY_H
 #define HR_OPS_REDUCE_ORDER_KEY_H
 #include "op/kernel_ctx.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reductions over axes: Sum, Mean, Prod, Max, Min, All, Any. An op is a row of reduce.def.
  *
- * The input's axes are merged into alternating kept and reduced runs. A last run that is reduced is joined row by row, one that is kept column by
- * column into a line of accumulators. Work is split by kept elements where there are enough of them, else by reduced ones with one line of accumulators a
- * chunk, joined in order: the result depends on the shape, not on the number of threads. Long sums go block by block, which keeps float error small. */
+ * The input's axes are merged into alternating kept and reduced runs. A last run that is reduced is joined row by row, one that is kept
+ * column by column into a line of accumulators. Work is split by kept elements where there are enough of them, else by reduced ones with
+ * one line of accumulators a chunk, joined in order: the result depends on the shape, not on the number of threads. Long sums go block by
+ * block, which keeps float error small. */
 #include "ops/reduce/reduce.h"
 #include <math.h>
 #include "op/grad_ctx.h"
@@ -33,7 +34,9 @@ static hr_status_t reduce_prepare(hr_prepare_ctx_t* p, void* prepared) {
   const row_t* row = p->kernel->arg;
   reduce_t* r = prepared;
   r->type = (hr_dtype_t)p->input_types[0];
-  r->acc_type = r->type == HR_F16 || r->type == HR_BF16 ? HR_F32 : row->finish == MEAN && hr_dtype_in(r->type, HR_M_INTEGER) && r->type != HR_U64 ? HR_I64 : r->type;
+  r->acc_type = r->type == HR_F16 || r->type == HR_BF16                                          ? HR_F32
+                : row->finish == MEAN && hr_dtype_in(r->type, HR_M_INTEGER) && r->type != HR_U64 ? HR_I64
+                                                                                                 : r->type;
   const hr_cast_table_t* casts = HR_ISA_PICK(hr_cast_vec);
   r->widen = r->type == HR_F16 ? widen_f16 : r->type == HR_BF16 ? widen_bf16 : (*casts)[r->type][r->acc_type];
   r->narrow = r->type == HR_F16 ? narrow_f16 : r->type == HR_BF16 ? narrow_bf16 : (*casts)[r->acc_type][r->type];
@@ -127,8 +130,8 @@ static int64_t offset_of(const nest_t* n, bool reduced, int64_t at) {
   return offset;
 }
 
-/* Joins reduced positions [begin, end) of one line of outputs. In blocks with accumulators of their own when there are many, so that a long float sum
- * is a sum of sums. */
+/* Joins reduced positions [begin, end) of one line of outputs. In blocks with accumulators of their own when there are many, so that a long
+ * float sum is a sum of sums. */
 static void join_line(const nest_t* n, int64_t kept_offset, int64_t begin, int64_t end, char* acc) {
   for (int64_t at = begin; at < end; ++at) {
     const char* x = n->x + (size_t)(kept_offset + offset_of(n, true, at)) * n->r->size;
@@ -142,7 +145,8 @@ static int64_t reduced_positions(const nest_t* n) { return n->runs.reduced_count
 static hr_status_t kept_chunk(void* arg, int64_t begin, int64_t end, int chunk) {
   const nest_t* n = arg;
   (void)chunk;
-  for (int64_t line = begin; line < end; ++line) join_line(n, offset_of(n, false, line), 0, reduced_positions(n), n->acc + (size_t)(line * n->line) * n->r->acc_size);
+  for (int64_t line = begin; line < end; ++line)
+    join_line(n, offset_of(n, false, line), 0, reduced_positions(n), n->acc + (size_t)(line * n->line) * n->r->acc_size);
   return NULL;
 }
 
@@ -151,7 +155,8 @@ static hr_status_t reduced_chunk(void* arg, int64_t begin, int64_t end, int chun
   const int64_t lines = n->runs.kept_count / n->line;
   char* part = n->parts + (size_t)(chunk * n->runs.kept_count) * n->r->acc_size;
   n->r->step->start(part, n->runs.kept_count);
-  for (int64_t line = 0; line < lines; ++line) join_line(n, offset_of(n, false, line), begin, end, part + (size_t)(line * n->line) * n->r->acc_size);
+  for (int64_t line = 0; line < lines; ++line)
+    join_line(n, offset_of(n, false, line), begin, end, part + (size_t)(line * n->line) * n->r->acc_size);
   return NULL;
 }
 
@@ -177,7 +182,8 @@ static hr_status_t join_parts(hr_kernel_ctx_t* k, nest_t* n, int64_t items, doub
   HR_TRY(hr_temp(k, n->r->acc_type, &shape, &parts));
   n->parts = parts.data;
   hr_status_t status = hr_pool_run(k->threads, items, cost, fn, n);
-  for (int c = 0; !status && c < chunks; ++c) n->r->step->column(n->parts + (size_t)(c * n->runs.kept_count) * n->r->acc_size, n->runs.kept_count, n->acc);
+  for (int c = 0; !status && c < chunks; ++c)
+    n->r->step->column(n->parts + (size_t)(c * n->runs.kept_count) * n->r->acc_size, n->runs.kept_count, n->acc);
   hr_tensor_release(&parts);
   return status;
 }
@@ -195,7 +201,8 @@ static hr_status_t run_nest(hr_kernel_ctx_t* k, nest_t* n) {
   const double element_ns = 0.25;
   const int64_t lines = n->runs.kept_count / n->line, positions = reduced_positions(n);
   if (lines > 1) return hr_parallel(k, lines, element_ns * (double)(n->runs.reduced_count * n->line) + 5, kept_chunk, n);
-  if (positions > 1 && n->runs.kept_count <= 65536) return join_parts(k, n, positions, element_ns * (double)(n->line * n->last) + 5, reduced_chunk);
+  if (positions > 1 && n->runs.kept_count <= 65536)
+    return join_parts(k, n, positions, element_ns * (double)(n->line * n->last) + 5, reduced_chunk);
   if (n->line == 1 && positions == 1 && n->r->wide_sum) return sum_long_row(k, n, element_ns);
   if (n->line == 1 && positions == 1) return join_parts(k, n, n->last, element_ns, row_part_chunk);
   return kept_chunk(n, 0, lines, 0);
@@ -242,7 +249,8 @@ static hr_status_t reduce(hr_kernel_ctx_t* k) {
   hr_tensor_t *out, acc;
   HR_TRY(hr_reduce_mask(hr_input(k, 1), x->shape.rank, &mask));
   hr_reduce_shape(&x->shape, mask, r->keep_dims, &shape);
-  if (hr_shape_count(&shape) == x->count && x->count > 0 && r->finish == NOTHING) return hr_output_alias(k, 0, 0, &shape); /* each stands alone */
+  if (hr_shape_count(&shape) == x->count && x->count > 0 && r->finish == NOTHING)
+    return hr_output_alias(k, 0, 0, &shape); /* each stands alone */
   HR_TRY(hr_output(k, 0, &shape, &out));
   if (r->type == r->acc_type) return reduce_into(k, x, mask, out);
   HR_TRY(hr_temp(k, r->acc_type, &shape, &acc));
@@ -317,11 +325,12 @@ static void grad_extreme(hr_grad_ctx_t* g) { /* shared out evenly among the elem
 }
 
 static hr_value_t cumprod(hr_grad_ctx_t* g, hr_value_t v, bool reverse) {
-  return hr_emit(g, "Cumprod", HR_VALUES(v, hr_emit_const_i32(g, 0)), HR_ATTRS(hr_at_bool("exclusive", true), hr_at_bool("reverse", reverse)));
+  return hr_emit(g, "Cumprod", HR_VALUES(v, hr_emit_const_i32(g, 0)),
+                 HR_ATTRS(hr_at_bool("exclusive", true), hr_at_bool("reverse", reverse)));
 }
 
-/* The product of all others, without dividing (an element may be 0): the reduced axes are brought to the front as one, products from the left and from the
- * right multiplied, and the axes put back. */
+/* The product of all others, without dividing (an element may be 0): the reduced axes are brought to the front as one, products from the
+ * left and from the right multiplied, and the axes put back. */
 static void grad_prod(hr_grad_ctx_t* g) {
   hr_value_t zero = hr_emit_const_i32(g, 0), flat = hr_emit_const_i32s(g, (const int64_t[]){-1}, 1), rank = hr_emit1(g, "Rank", X);
   hr_value_t all = hr_emit3(g, "Range", zero, rank, hr_emit_const_i32(g, 1));
@@ -339,8 +348,13 @@ static void grad_prod(hr_grad_ctx_t* g) {
 
 /* 3. definitions */
 #define STEP_Mean STEP_Sum
-#define KERNEL(Name, attr, mask)                                                                                             \
-  HR_KERNELS({.where = {{attr, mask}}, .host_inputs = 2, .prepared_bytes = sizeof(reduce_t), .prepare = reduce_prepare, .compute = reduce, .arg = &row_##Name})
+#define KERNEL(Name, attr, mask)                  \
+  HR_KERNELS({.where = {{attr, mask}},            \
+              .host_inputs = 2,                   \
+              .prepared_bytes = sizeof(reduce_t), \
+              .prepare = reduce_prepare,          \
+              .compute = reduce,                  \
+              .arg = &row_##Name})
 #define REDUCE(Name, allowed, mask, finish, gradient)                                                                        \
   static const row_t row_##Name = {STEP_##Name, finish};                                                                     \
   extern const hr_op_t hr_op_##Name;                                                                                         \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by reduce.c and its bodies: the steps' loops by element type, per instruction set. Accumulators are of the element type; half and bfloat16
- * are widened to float by reduce.c. */
+/* Shared by reduce.c and its bodies: the steps' loops by element type, per instruction set. Accumulators are of the element type; half and
+ * bfloat16 are widened to float by reduce.c. */
 #ifndef HR_OPS_REDUCE_REDUCE_H
 #define HR_OPS_REDUCE_REDUCE_H
 #include "base/isa.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows joined by segment, where segment_ids ascend: output[s] joins all data[i] with segment_ids[i] = s. There are as many segments as the last id says, plus
- * one. A segment without rows is 1 for products, else 0. Ids that fall or are negative are INVALID_ARGUMENT. */
+/* Rows joined by segment, where segment_ids ascend: output[s] joins all data[i] with segment_ids[i] = s. There are as many segments as the
+ * last id says, plus one. A segment without rows is 1 for products, else 0. Ids that fall or are negative are INVALID_ARGUMENT. */
 #include "ops/reduce/segment_join.h"
 #include "ops/reduce/segment_rows.h"
 
@@ -25,7 +25,8 @@ static hr_status_t segment(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_rank_at_least(k, 0, "data", 1));
   HR_TRY(hr_want_vector(k, 1, "segment_ids"));
   if (ids->count != data->shape.dims[0])
-    return HR_ERROR(INVALID_ARGUMENT, "there are %lld segment ids for %lld rows of data", (long long)ids->count, (long long)data->shape.dims[0]);
+    return HR_ERROR(INVALID_ARGUMENT, "there are %lld segment ids for %lld rows of data", (long long)ids->count,
+                    (long long)data->shape.dims[0]);
   HR_TRY(hr_segment_ascending(ids, &segments));
   return hr_segment_rows_run(k, data, NULL, ids, segments);
 }
@@ -48,9 +49,11 @@ static void grad_mean(hr_grad_ctx_t* g) { /* dy over the number of rows: ones in
   if (rank >= 0) {
     for (int i = 1; i < rank; ++i) per_row = hr_emit2(g, "ExpandDims", per_row, hr_emit_const_i32(g, -1));
   } else { /* [-1, 1, 1...] */
-    hr_value_t less = hr_emit_sub(g, hr_emit1(g, "Rank", DATA), hr_emit_const_i32(g, 1)), one = hr_emit_const_i32s(g, (const int64_t[]){1}, 1);
+    hr_value_t less = hr_emit_sub(g, hr_emit1(g, "Rank", DATA), hr_emit_const_i32(g, 1)),
+               one = hr_emit_const_i32s(g, (const int64_t[]){1}, 1);
     hr_value_t tail = hr_emit2(g, "Fill", hr_emit_reshape(g, less, one), hr_emit_const_i32(g, 1));
-    per_row = hr_emit_reshape(g, per_row, hr_emit3(g, "ConcatV2", hr_emit_const_i32s(g, (const int64_t[]){-1}, 1), tail, hr_emit_const_i32(g, 0)));
+    per_row = hr_emit_reshape(g, per_row,
+                              hr_emit3(g, "ConcatV2", hr_emit_const_i32s(g, (const int64_t[]){-1}, 1), tail, hr_emit_const_i32(g, 0)));
   }
   hr_grad_give(g, 0, hr_emit_div(g, rows, per_row));
 }
@@ -76,7 +79,8 @@ static void grad_prod(hr_grad_ctx_t* g) { /* product of the others: see Unsorted
 }
 
 /* 4. definitions */
-#define NUMBERS "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
+#define NUMBERS \
+  "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
 #define REALS "float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64"
 #define SEGMENT(Name, allowed, mask, step, finish, gradient, text)                                                                   \
   static const hr_segment_kind_t kind_##Name = {step, finish};                                                                       \

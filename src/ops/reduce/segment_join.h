@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How segment ops join rows: a step of reduce.def on rows of one element type, with accumulators in float for half and bfloat16 and, for means, in int64 for
- * narrower integers. Also what their shape functions, checks and gradients share. */
+/* How segment ops join rows: a step of reduce.def on rows of one element type, with accumulators in float for half and bfloat16 and, for
+ * means, in int64 for narrower integers. Also what their shape functions, checks and gradients share. */
 #ifndef HR_OPS_REDUCE_SEGMENT_JOIN_H
 #define HR_OPS_REDUCE_SEGMENT_JOIN_H
 #include "op/grad_ctx.h"
@@ -20,7 +20,9 @@ void hr_segment_join_row(const hr_segment_join_t* join, const char* x, int64_t n
 
 /* Element i of an int16, int32 or int64 tensor. */
 static inline int64_t hr_segment_id(const hr_tensor_t* t, int64_t i) {
-  return t->dtype == HR_I64 ? ((const int64_t*)t->data)[i] : t->dtype == HR_I32 ? ((const int32_t*)t->data)[i] : ((const int16_t*)t->data)[i];
+  return t->dtype == HR_I64   ? ((const int64_t*)t->data)[i]
+         : t->dtype == HR_I32 ? ((const int32_t*)t->data)[i]
+                              : ((const int16_t*)t->data)[i];
 }
 /* Segment ids that must ascend from 0 or more; INVALID_ARGUMENT names the first that does not. Gives the number of segments. */
 HR_MUST_USE hr_status_t hr_segment_ascending(const hr_tensor_t* ids, int64_t* out_segments);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Picked rows joined by segment: output[s] is the sum of data[indices[i]] over all i with segment_ids[i] = s, as it is (Sum), over the number of rows (Mean) or
- * over its root (SqrtN). Ids ascend; a segment without rows is 0. The forms WithNumSegments state how many segments there are, else the last id does. */
+/* Picked rows joined by segment: output[s] is the sum of data[indices[i]] over all i with segment_ids[i] = s, as it is (Sum), over the
+ * number of rows (Mean) or over its root (SqrtN). Ids ascend; a segment without rows is 0. The forms WithNumSegments state how many
+ * segments there are, else the last id does. */
 #include "ops/reduce/segment_join.h"
 #include "ops/reduce/segment_rows.h"
 
@@ -69,16 +70,21 @@ static void grad_sqrt_n(hr_grad_ctx_t* g) { give_gradient(g, "SparseSegmentSqrtN
 /* 4. definitions */
 #define REALS "float,double,int32,uint8,int16,int8,int64,bfloat16,uint16,half,uint32,uint64"
 #define FLOATS "bfloat16,half,float,double"
-#define SPARSE(Name, more_inputs, allowed, more_attrs, mask, finish, gradient, text)                                                \
-  static const hr_segment_kind_t kind_##Name = {STEP_Sum, finish};                                                                   \
-  const hr_op_t hr_op_##Name = {                                                                                                     \
-      .name = #Name, .sig = "data: T; indices: Tidx; segment_ids: Tsegmentids" more_inputs " -> output: T",                          \
-      .attrs = "T: type{" allowed "}; Tidx: type{int32,int64} = int32; " more_attrs                                                  \
-               "Tsegmentids: type{int32,int64} = int32; sparse_gradient: bool = false",                                              \
-      .shape = infer, .grad = gradient,                                                                                              \
-      HR_KERNELS({.where = {{"T", mask}}, .prepared_bytes = sizeof(hr_segment_rows_t), .prepare = sparse_prepare, .compute = sparse_segment, \
-                  .arg = &kind_##Name}),                                                                                             \
-      .doc = text " of the picked rows of each segment", HR_HERE};
+#define SPARSE(Name, more_inputs, allowed, more_attrs, mask, finish, gradient, text)                                   \
+  static const hr_segment_kind_t kind_##Name = {STEP_Sum, finish};                                                     \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                                         \
+                                .sig = "data: T; indices: Tidx; segment_ids: Tsegmentids" more_inputs " -> output: T", \
+                                .attrs = "T: type{" allowed "}; Tidx: type{int32,int64} = int32; " more_attrs          \
+                                         "Tsegmentids: type{int32,int64} = int32; sparse_gradient: bool = false",      \
+                                .shape = infer,                                                                        \
+                                .grad = gradient,                                                                      \
+                                HR_KERNELS({.where = {{"T", mask}},                                                    \
+                                            .prepared_bytes = sizeof(hr_segment_rows_t),                               \
+                                            .prepare = sparse_prepare,                                                 \
+                                            .compute = sparse_segment,                                                 \
+                                            .arg = &kind_##Name}),                                                     \
+                                .doc = text " of the picked rows of each segment",                                     \
+                                HR_HERE};
 #define BOTH(Name, allowed, mask, finish, gradient, text)                                                                           \
   SPARSE(Name, "", allowed, "", mask, finish, gradient, text)                                                                       \
   SPARSE(Name##WithNumSegments, "; num_segments: Tnumsegments", allowed, "Tnumsegments: type{int32,int64} = int32; ", mask, finish, \

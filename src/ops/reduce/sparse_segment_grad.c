@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients of SparseSegmentSum, Mean and SqrtN: output[indices[i]] gains grad[segment_ids[i]], over the number of rows of that segment (Mean) or over its root
- * (SqrtN). The output has output_dim0 rows, 0 where nothing is gained. half and bfloat16 gather in float. */
+/* Gradients of SparseSegmentSum, Mean and SqrtN: output[indices[i]] gains grad[segment_ids[i]], over the number of rows of that segment
+ * (Mean) or over its root (SqrtN). The output has output_dim0 rows, 0 where nothing is gained. half and bfloat16 gather in float. */
 #include <math.h>
 #include "ops/reduce/segment_join.h"
 #include "ops/reduce/segment_rows.h"
@@ -92,13 +92,16 @@ static hr_status_t segment_grad(hr_kernel_ctx_t* k) {
 }
 
 /* 3. definitions */
-#define SPARSE_GRAD(Name, finish, text)                                                                                              \
-  static const hr_segment_kind_t kind_##Name = {STEP_Sum, finish};                                                                   \
-  const hr_op_t hr_op_##Name = {                                                                                                     \
-      .name = #Name, .sig = "grad: T; indices: Tidx; segment_ids: Tsegmentids; output_dim0: int32 -> output: T",                     \
-      .attrs = "T: type{bfloat16,half,float,double}; Tidx: type{int32,int64} = int32; Tsegmentids: type{int32,int64} = int32", .shape = infer, \
-      HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT}}, .host_inputs = 8, .compute = segment_grad, .arg = &kind_##Name}),               \
-      .doc = "the gradient of " text, HR_HERE};
+#define SPARSE_GRAD(Name, finish, text)                                                                                        \
+  static const hr_segment_kind_t kind_##Name = {STEP_Sum, finish};                                                             \
+  const hr_op_t hr_op_##Name = {                                                                                               \
+      .name = #Name,                                                                                                           \
+      .sig = "grad: T; indices: Tidx; segment_ids: Tsegmentids; output_dim0: int32 -> output: T",                              \
+      .attrs = "T: type{bfloat16,half,float,double}; Tidx: type{int32,int64} = int32; Tsegmentids: type{int32,int64} = int32", \
+      .shape = infer,                                                                                                          \
+      HR_KERNELS({.where = {{"T", HR_M_REAL_FLOAT}}, .host_inputs = 8, .compute = segment_grad, .arg = &kind_##Name}),         \
+      .doc = "the gradient of " text,                                                                                          \
+      HR_HERE};
 SPARSE_GRAD(SparseSegmentSumGrad, HR_SEGMENT_WHOLE, "SparseSegmentSum")
 SPARSE_GRAD(SparseSegmentMeanGrad, HR_SEGMENT_MEAN, "SparseSegmentMean")
 SPARSE_GRAD(SparseSegmentSqrtNGrad, HR_SEGMENT_SQRT_N, "SparseSegmentSqrtN")

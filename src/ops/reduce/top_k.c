@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TopK and TopKV2: the k largest elements of each row (last axis), largest first, and where they stand; of equal ones the lower index first. NaN counts as larger
- * than any number. Rows are halved by quickselect on (value, index) until the k first are apart, which are then sorted: no two keys are equal, so the
- * result is the same whatever the pivots. */
+/* TopK and TopKV2: the k largest elements of each row (last axis), largest first, and where they stand; of equal ones the lower index
+ * first. NaN counts as larger than any number. Rows are halved by quickselect on (value, index) until the k first are apart, which are then
+ * sorted: no two keys are equal, so the result is the same whatever the pivots. */
 #include <stdlib.h>
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"

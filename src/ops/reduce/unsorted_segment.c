@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows joined by segment, in any order: output[s...] joins all data[i..., ...] with segment_ids[i...] = s, in the order of i (so sums have the same bits on any
- * number of cores). The shape of segment_ids is a prefix of data's. Negative ids are dropped; an id of num_segments or more is INVALID_ARGUMENT. A segment
- * without rows is 0 for sums, 1 for products, and the lowest (highest) finite number for the maximum (minimum). */
+/* Rows joined by segment, in any order: output[s...] joins all data[i..., ...] with segment_ids[i...] = s, in the order of i (so sums have
+ * the same bits on any number of cores). The shape of segment_ids is a prefix of data's. Negative ids are dropped; an id of num_segments or
+ * more is INVALID_ARGUMENT. A segment without rows is 0 for sums, 1 for products, and the lowest (highest) finite number for the maximum
+ * (minimum). */
 #include <float.h>
 #include "ops/reduce/segment_join.h"
 

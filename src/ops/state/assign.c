@@ -4,7 +4,8 @@
 #include "ops/elementwise/binary.h"
 #include "ops/state/variable.h"
 
-extern const hr_op_t hr_op_Assign, hr_op_AssignAdd, hr_op_AssignSub, hr_op_AssignVariableOp, hr_op_AssignAddVariableOp, hr_op_AssignSubVariableOp;
+extern const hr_op_t hr_op_Assign, hr_op_AssignAdd, hr_op_AssignSub, hr_op_AssignVariableOp, hr_op_AssignAddVariableOp,
+    hr_op_AssignSubVariableOp;
 
 /* 1. shapes */
 static hr_status_t infer_assign(hr_infer_t* s) { /* the value's shape; the variable's too when it is to be validated */
@@ -20,20 +21,23 @@ static hr_status_t infer_assign_handle(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 0, 0, NULL));
   hr_infer_handle(s, 0, &held, &shape);
   if (held != HR_DTYPE_INVALID && held != hr_infer_input_dtype(s, 1))
-    return HR_ERROR(INVALID_ARGUMENT, "a variable of %s cannot take a value of %s", hr_dtype_name((int)held), hr_dtype_name((int)hr_infer_input_dtype(s, 1)));
+    return HR_ERROR(INVALID_ARGUMENT, "a variable of %s cannot take a value of %s", hr_dtype_name((int)held),
+                    hr_dtype_name((int)hr_infer_input_dtype(s, 1)));
   return shape ? hr_infer_merge(s, shape, hr_infer_input(s, 1), &merged) : NULL;
 }
 
 /* 2. kernels */
 static hr_status_t shapes_differ(const hr_variable_t* v, const hr_shape_t* have, const hr_shape_t* got) {
   char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
-  return HR_ERROR(INVALID_ARGUMENT, "assign needs the shapes to match: variable '%.*s' has %s, the value has %s", HR_STR_ARG(v->name), hr_shape_format(have, a), hr_shape_format(got, b));
+  return HR_ERROR(INVALID_ARGUMENT, "assign needs the shapes to match: variable '%.*s' has %s, the value has %s", HR_STR_ARG(v->name),
+                  hr_shape_format(have, a), hr_shape_format(got, b));
 }
 
 static hr_status_t check_shape(hr_variable_t* v, const hr_tensor_t* value) {
   hr_status_t status = NULL;
   hr_mutex_lock(&v->mu);
-  if (v->value.dtype != HR_DTYPE_INVALID && !hr_shape_equal(&v->value.shape, &value->shape)) status = shapes_differ(v, &v->value.shape, &value->shape);
+  const hr_shape_t* have = v->value.dtype != HR_DTYPE_INVALID ? &v->value.shape : v->has_declared ? &v->declared : NULL;
+  if (have && !hr_shape_equal(have, &value->shape)) status = shapes_differ(v, have, &value->shape);
   hr_mutex_unlock(&v->mu);
   return status;
 }
@@ -52,7 +56,10 @@ static hr_status_t assign(hr_kernel_ctx_t* k) {
   return NULL;
 }
 
-typedef struct { hr_loop2_t loop; size_t size; } update_t;
+typedef struct {
+  hr_loop2_t loop;
+  size_t size;
+} update_t;
 static hr_status_t update_prepare(hr_prepare_ctx_t* p, void* prepared) {
   update_t* u = prepared;
   const hr_dtype_t type = (hr_dtype_t)p->input_types[1];
@@ -63,7 +70,11 @@ static hr_status_t update_prepare(hr_prepare_ctx_t* p, void* prepared) {
   return u->loop ? NULL : HR_ERROR(UNIMPLEMENTED, "op '%s' has no kernel for %s on CPU", p->op_name, hr_dtype_name((int)type));
 }
 
-typedef struct { const update_t* u; char* var; const char* value; } span_t;
+typedef struct {
+  const update_t* u;
+  char* var;
+  const char* value;
+} span_t;
 static hr_status_t update_chunk(void* arg, int64_t begin, int64_t end, int chunk) {
   const span_t* s = arg;
   (void)chunk;
@@ -75,8 +86,11 @@ static hr_status_t update(hr_kernel_ctx_t* k) {
   hr_variable_t* v;
   const hr_tensor_t* value = hr_input(k, 1);
   HR_TRY(hr_variable_input(k, 0, &v));
-  if (v->dtype != value->dtype) return HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' is of type %s, the value of %s", HR_STR_ARG(v->name), hr_dtype_name((int)v->dtype), hr_dtype_name((int)value->dtype));
-  if (!hr_input_ref(k, 0) && !hr_variable_has_value(v)) return HR_ERROR(NOT_FOUND, "variable '%.*s' has no value to update", HR_STR_ARG(v->name));
+  if (v->dtype != value->dtype)
+    return HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' is of type %s, the value of %s", HR_STR_ARG(v->name), hr_dtype_name((int)v->dtype),
+                    hr_dtype_name((int)value->dtype));
+  if (!hr_input_ref(k, 0) && !hr_variable_has_value(v))
+    return HR_ERROR(NOT_FOUND, "variable '%.*s' has no value to update", HR_STR_ARG(v->name));
   HR_TRY(hr_variable_begin_write(v));
   hr_status_t status;
   if (hr_shape_equal(&v->value.shape, &value->shape)) {
@@ -91,31 +105,58 @@ static hr_status_t update(hr_kernel_ctx_t* k) {
 }
 
 /* 3. definitions */
-const hr_op_t hr_op_Assign = {
-    .name = "Assign", .sig = "ref: Ref(T); value: T -> output_ref: Ref(T)", .attrs = "T: type; validate_shape: bool = true; use_locking: bool = true",
-    .flags = HR_OP_UNINITIALIZED | HR_OP_SIDE_EFFECT, .shape = infer_assign, .grad = hr_grad_none,
-    HR_KERNELS({.prepared_bytes = sizeof(bool), .prepare = assign_prepare, .compute = assign}), .doc = "ref = value", HR_HERE};
+const hr_op_t hr_op_Assign = {.name = "Assign",
+                              .sig = "ref: Ref(T); value: T -> output_ref: Ref(T)",
+                              .attrs = "T: type; validate_shape: bool = true; use_locking: bool = true",
+                              .flags = HR_OP_UNINITIALIZED | HR_OP_SIDE_EFFECT,
+                              .shape = infer_assign,
+                              .grad = hr_grad_none,
+                              HR_KERNELS({.prepared_bytes = sizeof(bool), .prepare = assign_prepare, .compute = assign}),
+                              .doc = "ref = value",
+                              HR_HERE};
 
 const hr_op_t hr_op_AssignVariableOp = {
-    .name = "AssignVariableOp", .sig = "resource: resource; value: dtype ->", .attrs = "dtype: type; validate_shape: bool = false",
-    .flags = HR_OP_STATEFUL, .shape = infer_assign_handle,
-    HR_KERNELS({.host_inputs = 1, .prepared_bytes = sizeof(bool), .prepare = assign_prepare, .compute = assign}), .doc = "variable = value", HR_HERE};
+    .name = "AssignVariableOp",
+    .sig = "resource: resource; value: dtype ->",
+    .attrs = "dtype: type; validate_shape: bool = false",
+    .flags = HR_OP_STATEFUL,
+    .shape = infer_assign_handle,
+    HR_KERNELS({.host_inputs = 1, .prepared_bytes = sizeof(bool), .prepare = assign_prepare, .compute = assign}),
+    .doc = "variable = value",
+    HR_HERE};
 
-#define NUMBERS "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
-#define UPDATE_REF(Name, op, text)                                                                                                                     \
-  const hr_op_t hr_op_##Name = {                                                                                                                       \
-      .name = #Name, .sig = "ref: Ref(T); value: T -> output_ref: Ref(T)", .attrs = "T: type{" NUMBERS "}; use_locking: bool = false",                  \
-      .flags = HR_OP_SIDE_EFFECT, .shape = hr_infer_merged, .grad = hr_grad_none,                                                                      \
-      HR_KERNELS({.where = {{"T", HR_M_NUMBER}}, .prepared_bytes = sizeof(update_t), .prepare = update_prepare, .compute = update, .arg = (const void*)(intptr_t)op}), \
-      .doc = text, HR_HERE}
+#define NUMBERS \
+  "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
+#define UPDATE_REF(Name, op, text)                                                          \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                              \
+                                .sig = "ref: Ref(T); value: T -> output_ref: Ref(T)",       \
+                                .attrs = "T: type{" NUMBERS "}; use_locking: bool = false", \
+                                .flags = HR_OP_SIDE_EFFECT,                                 \
+                                .shape = hr_infer_merged,                                   \
+                                .grad = hr_grad_none,                                       \
+                                HR_KERNELS({.where = {{"T", HR_M_NUMBER}},                  \
+                                            .prepared_bytes = sizeof(update_t),             \
+                                            .prepare = update_prepare,                      \
+                                            .compute = update,                              \
+                                            .arg = (const void*)(intptr_t)op}),             \
+                                .doc = text,                                                \
+                                HR_HERE}
 UPDATE_REF(AssignAdd, BINARY_AddV2, "ref += value");
 UPDATE_REF(AssignSub, BINARY_Sub, "ref -= value");
 
-#define UPDATE_HANDLE(Name, op, text)                                                                                                                  \
-  const hr_op_t hr_op_##Name = {                                                                                                                       \
-      .name = #Name, .sig = "resource: resource; value: dtype ->", .attrs = "dtype: type", .flags = HR_OP_STATEFUL, .shape = infer_assign_handle,      \
-      HR_KERNELS({.where = {{"dtype", HR_M_NUMBER}}, .host_inputs = 1, .prepared_bytes = sizeof(update_t), .prepare = update_prepare, .compute = update, \
-                  .arg = (const void*)(intptr_t)op}),                                                                                                  \
-      .doc = text, HR_HERE}
+#define UPDATE_HANDLE(Name, op, text)                                           \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                  \
+                                .sig = "resource: resource; value: dtype ->",   \
+                                .attrs = "dtype: type",                         \
+                                .flags = HR_OP_STATEFUL,                        \
+                                .shape = infer_assign_handle,                   \
+                                HR_KERNELS({.where = {{"dtype", HR_M_NUMBER}},  \
+                                            .host_inputs = 1,                   \
+                                            .prepared_bytes = sizeof(update_t), \
+                                            .prepare = update_prepare,          \
+                                            .compute = update,                  \
+                                            .arg = (const void*)(intptr_t)op}), \
+                                .doc = text,                                    \
+                                HR_HERE}
 UPDATE_HANDLE(AssignAddVariableOp, BINARY_AddV2, "variable += value");
 UPDATE_HANDLE(AssignSubVariableOp, BINARY_Sub, "variable -= value");

@@ -6,10 +6,10 @@
 #include "ops/state/scatter.h"
 #include "ops/state/variable.h"
 
-extern const hr_op_t hr_op_ScatterNd, hr_op_ScatterNdNonAliasingAdd, hr_op_TensorScatterUpdate, hr_op_TensorScatterAdd, hr_op_TensorScatterSub,
-    hr_op_TensorScatterMin, hr_op_TensorScatterMax, hr_op_ScatterNdUpdate, hr_op_ScatterNdAdd, hr_op_ScatterNdSub, hr_op_ScatterNdMin,
-    hr_op_ScatterNdMax, hr_op_ResourceScatterNdUpdate, hr_op_ResourceScatterNdAdd, hr_op_ResourceScatterNdSub, hr_op_ResourceScatterNdMin,
-    hr_op_ResourceScatterNdMax;
+extern const hr_op_t hr_op_ScatterNd, hr_op_ScatterNdNonAliasingAdd, hr_op_TensorScatterUpdate, hr_op_TensorScatterAdd,
+    hr_op_TensorScatterSub, hr_op_TensorScatterMin, hr_op_TensorScatterMax, hr_op_ScatterNdUpdate, hr_op_ScatterNdAdd, hr_op_ScatterNdSub,
+    hr_op_ScatterNdMin, hr_op_ScatterNdMax, hr_op_ResourceScatterNdUpdate, hr_op_ResourceScatterNdAdd, hr_op_ResourceScatterNdSub,
+    hr_op_ResourceScatterNdMin, hr_op_ResourceScatterNdMax;
 
 /* 1. shapes: updates = indices[:-1] + to[depth:] */
 static hr_status_t check_tuples(const hr_pshape_t* to, const hr_pshape_t* indices, const hr_pshape_t* updates) {
@@ -18,12 +18,15 @@ static hr_status_t check_tuples(const hr_pshape_t* to, const hr_pshape_t* indice
   if (indices->rank < 1) return HR_ERROR(INVALID_ARGUMENT, "indices must have at least one dimension, they are a scalar");
   const int outer = indices->rank - 1;
   const int64_t depth = indices->dims[outer];
-  if (updates->rank < outer) return HR_ERROR(INVALID_ARGUMENT, "updates must begin with the %d dimensions of the indices, they have rank %d", outer, (int)updates->rank);
+  if (updates->rank < outer)
+    return HR_ERROR(INVALID_ARGUMENT, "updates must begin with the %d dimensions of the indices, they have rank %d", outer,
+                    (int)updates->rank);
   for (int i = 0; i < outer; ++i) HR_TRY(hr_infer_merge_dim(updates->dims[i], indices->dims[i], &dim));
   if (depth < 0 || to->rank < 0) return NULL;
   if (depth > to->rank) return HR_ERROR(INVALID_ARGUMENT, "index tuples of %lld are too long for rank %d", (long long)depth, (int)to->rank);
   if (updates->rank - outer != to->rank - depth)
-    return HR_ERROR(INVALID_ARGUMENT, "slices of rank %d are scattered, updates have slices of rank %d", (int)(to->rank - depth), (int)updates->rank - outer);
+    return HR_ERROR(INVALID_ARGUMENT, "slices of rank %d are scattered, updates have slices of rank %d", (int)(to->rank - depth),
+                    (int)updates->rank - outer);
   for (int64_t i = depth; i < to->rank; ++i) HR_TRY(hr_infer_merge_dim(updates->dims[outer + i - depth], to->dims[i], &dim));
   return NULL;
 }
@@ -68,16 +71,18 @@ static bool slices_fit(const hr_shape_t* to, const hr_shape_t* indices, const hr
 }
 
 /* Checks and runs; `to` is ready to be written. */
-static hr_status_t scatter_tuples(hr_kernel_ctx_t* k, hr_tensor_t* to, const hr_tensor_t* indices, const hr_tensor_t* updates, bool may_be_whole) {
+static hr_status_t scatter_tuples(hr_kernel_ctx_t* k, hr_tensor_t* to, const hr_tensor_t* indices, const hr_tensor_t* updates,
+                                  bool may_be_whole) {
   char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT], c[HR_SHAPE_TEXT];
   if (indices->shape.rank < 1) return HR_ERROR(INVALID_ARGUMENT, "indices must have at least one dimension, they are a scalar");
   const int outer = indices->shape.rank - 1;
   const int64_t depth = indices->shape.dims[outer];
   if (depth < (may_be_whole ? 0 : 1) || depth > to->shape.rank)
-    return HR_ERROR(INVALID_ARGUMENT, "index tuples must have 1 to %d elements, the last dimension of indices is %lld", to->shape.rank, (long long)depth);
+    return HR_ERROR(INVALID_ARGUMENT, "index tuples must have 1 to %d elements, the last dimension of indices is %lld", to->shape.rank,
+                    (long long)depth);
   if (!slices_fit(&to->shape, &indices->shape, &updates->shape))
-    return HR_ERROR(INVALID_ARGUMENT, "updates of shape %s do not fit indices of shape %s over shape %s", hr_shape_format(&updates->shape, a),
-                    hr_shape_format(&indices->shape, b), hr_shape_format(&to->shape, c));
+    return HR_ERROR(INVALID_ARGUMENT, "updates of shape %s do not fit indices of shape %s over shape %s",
+                    hr_shape_format(&updates->shape, a), hr_shape_format(&indices->shape, b), hr_shape_format(&to->shape, c));
   hr_scatter_job_t job = {to, indices, updates, hr_shape_count_range(&indices->shape, 0, outer), (int)depth};
   return hr_scatter_run(k, hr_prepared(k), &job);
 }
@@ -99,7 +104,7 @@ static hr_status_t over_zeros(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_vector(k, 2, "shape"));
   HR_TRY(hr_tensor_to_shape(hr_input(k, 2), &shape));
   HR_TRY(hr_output(k, 0, &shape, &to));
-  if (to->count && hr_dtype_size(to->dtype)) memset(to->data, 0, hr_tensor_bytes(to));
+  if (to->count && hr_dtype_is_plain(to->dtype)) memset(to->data, 0, hr_tensor_bytes(to));
   return scatter_tuples(k, to, hr_input(k, 0), hr_input(k, 1), true);
 }
 
@@ -107,15 +112,14 @@ static hr_status_t over_tensor(hr_kernel_ctx_t* k) {
   const hr_tensor_t* from = hr_input(k, 0);
   hr_tensor_t* to;
   HR_TRY(hr_output_take(k, 0, 0, &from->shape, &to));
-  if (to->data != from->data && from->count) {
-    if (hr_dtype_size(from->dtype)) memcpy(to->data, from->data, hr_tensor_bytes(from));
-    else HR_TRY(hr_tensor_copy_elements(to, 0, from, 0, from->count));
-  }
+  if (to->data != from->data) HR_TRY(hr_tensor_copy_elements(to, 0, from, 0, from->count));
   return scatter_tuples(k, to, hr_input(k, 1), hr_input(k, 2), true);
 }
 
 /* 3. gradients */
-static hr_value_t gathered(hr_grad_ctx_t* g, hr_value_t from, int indices) { return hr_emit2(g, "GatherNd", from, hr_grad_input(g, indices)); }
+static hr_value_t gathered(hr_grad_ctx_t* g, hr_value_t from, int indices) {
+  return hr_emit2(g, "GatherNd", from, hr_grad_input(g, indices));
+}
 
 static void grad_new(hr_grad_ctx_t* g) { hr_grad_give(g, 1, gathered(g, hr_grad_upstream(g, 0), 0)); }
 
@@ -134,7 +138,8 @@ static void grad_tensor_update(hr_grad_ctx_t* g) {
 }
 /* The gradient goes to what equals the result, in equal parts where several do. */
 static void grad_tensor_extreme(hr_grad_ctx_t* g) {
-  hr_value_t dy = hr_grad_upstream(g, 0), y = hr_grad_output(g, 0), x = hr_grad_input(g, 0), indices = hr_grad_input(g, 1), updates = hr_grad_input(g, 2);
+  hr_value_t dy = hr_grad_upstream(g, 0), y = hr_grad_output(g, 0), x = hr_grad_input(g, 0), indices = hr_grad_input(g, 1),
+             updates = hr_grad_input(g, 2);
   const hr_dtype_t type = hr_grad_dtype(g, x);
   hr_value_t from_x = hr_emit_cast(g, hr_emit2(g, "Equal", x, y), type);
   hr_value_t from_updates = hr_emit_cast(g, hr_emit2(g, "Equal", updates, gathered(g, y, 1)), type);
@@ -145,48 +150,75 @@ static void grad_tensor_extreme(hr_grad_ctx_t* g) {
 }
 
 /* 4. definitions */
-#define NUMBERS "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
+#define NUMBERS \
+  "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
 #define POLICY "; bad_indices_policy: string = ''"
 #define PLAIN (HR_M_NUMBER | HR_M(BOOL) | HR_M(STRING))
 #define ADDED (HR_M_NUMBER | HR_M(BOOL))
-#define TUPLES(types, operation, fn) \
-  HR_KERNELS({.where = {{"T", types}}, .prepared_bytes = sizeof(hr_scatter_t), .prepare = tuples_prepare, .compute = fn, .arg = (const void*)(intptr_t)operation})
+#define TUPLES(types, operation, fn)                  \
+  HR_KERNELS({.where = {{"T", types}},                \
+              .prepared_bytes = sizeof(hr_scatter_t), \
+              .prepare = tuples_prepare,              \
+              .compute = fn,                          \
+              .arg = (const void*)(intptr_t)operation})
 
-const hr_op_t hr_op_ScatterNd = {
-    .name = "ScatterNd", .sig = "indices: Tindices; updates: T; shape: Tindices -> output: T",
-    .attrs = "T: type; Tindices: type{int16,int32,int64}" POLICY, .shape = infer_new, .grad = grad_new,
-    HR_KERNELS({.where = {{"T", PLAIN}}, .host_inputs = 4, .prepared_bytes = sizeof(hr_scatter_t), .prepare = tuples_prepare, .compute = over_zeros,
-                .arg = (const void*)(intptr_t)SCATTER_ADD}),
-    .doc = "zeros, with updates added at the indices", HR_HERE};
+const hr_op_t hr_op_ScatterNd = {.name = "ScatterNd",
+                                 .sig = "indices: Tindices; updates: T; shape: Tindices -> output: T",
+                                 .attrs = "T: type; Tindices: type{int16,int32,int64}" POLICY,
+                                 .shape = infer_new,
+                                 .grad = grad_new,
+                                 HR_KERNELS({.where = {{"T", PLAIN}},
+                                             .host_inputs = 4,
+                                             .prepared_bytes = sizeof(hr_scatter_t),
+                                             .prepare = tuples_prepare,
+                                             .compute = over_zeros,
+                                             .arg = (const void*)(intptr_t)SCATTER_ADD}),
+                                 .doc = "zeros, with updates added at the indices",
+                                 HR_HERE};
 
 #define OVER_TENSOR(Name, x, operation, allowed, index_types, types, gradient, text)                                        \
   const hr_op_t hr_op_##Name = {                                                                                            \
       .name = #Name, .sig = x ": T; indices: Tindices; updates: T -> output: T",                                            \
       .attrs = "T: type" allowed "; Tindices: type{" index_types "}" POLICY, .shape = infer_onto, .grad = gradient,         \
       TUPLES(types, operation, over_tensor), .doc = text, HR_HERE}
-OVER_TENSOR(ScatterNdNonAliasingAdd, "input", SCATTER_ADD, "{" NUMBERS ",bool}", "int32,int64", ADDED, grad_tensor_add, "input, with updates added at the indices");
-OVER_TENSOR(TensorScatterUpdate, "tensor", SCATTER_UPDATE, "", "int16,int32,int64,uint16", PLAIN, grad_tensor_update, "tensor, with updates at the indices");
-OVER_TENSOR(TensorScatterAdd, "tensor", SCATTER_ADD, "", "int32,int64", HR_M_NUMBER, grad_tensor_add, "tensor, with updates added at the indices");
-OVER_TENSOR(TensorScatterSub, "tensor", SCATTER_SUB, "", "int32,int64", HR_M_NUMBER, grad_tensor_sub, "tensor, with updates subtracted at the indices");
-OVER_TENSOR(TensorScatterMin, "tensor", SCATTER_MIN, "", "int32,int64", HR_M_REAL, grad_tensor_extreme, "the lesser of tensor and updates at the indices");
-OVER_TENSOR(TensorScatterMax, "tensor", SCATTER_MAX, "", "int32,int64", HR_M_REAL, grad_tensor_extreme, "the greater of tensor and updates at the indices");
+OVER_TENSOR(ScatterNdNonAliasingAdd, "input", SCATTER_ADD, "{" NUMBERS ",bool}", "int32,int64", ADDED, grad_tensor_add,
+            "input, with updates added at the indices");
+OVER_TENSOR(TensorScatterUpdate, "tensor", SCATTER_UPDATE, "", "int16,int32,int64,uint16", PLAIN, grad_tensor_update,
+            "tensor, with updates at the indices");
+OVER_TENSOR(TensorScatterAdd, "tensor", SCATTER_ADD, "", "int32,int64", HR_M_NUMBER, grad_tensor_add,
+            "tensor, with updates added at the indices");
+OVER_TENSOR(TensorScatterSub, "tensor", SCATTER_SUB, "", "int32,int64", HR_M_NUMBER, grad_tensor_sub,
+            "tensor, with updates subtracted at the indices");
+OVER_TENSOR(TensorScatterMin, "tensor", SCATTER_MIN, "", "int32,int64", HR_M_REAL, grad_tensor_extreme,
+            "the lesser of tensor and updates at the indices");
+OVER_TENSOR(TensorScatterMax, "tensor", SCATTER_MAX, "", "int32,int64", HR_M_REAL, grad_tensor_extreme,
+            "the greater of tensor and updates at the indices");
 
-#define OVER_REF(Name, operation, allowed, types, locking, gradient, text)                                                                        \
-  const hr_op_t hr_op_##Name = {                                                                                                                  \
-      .name = #Name, .sig = "ref: Ref(T); indices: Tindices; updates: T -> output_ref: Ref(T)",                                                   \
-      .attrs = "T: type" allowed "; Tindices: type{int32,int64}; use_locking: bool = " locking POLICY, .flags = HR_OP_SIDE_EFFECT,                \
-      .shape = infer_onto, .grad = gradient, TUPLES(types, operation, over_variable), .doc = text, HR_HERE}
+#define OVER_REF(Name, operation, allowed, types, locking, gradient, text)                                                       \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                                                   \
+                                .sig = "ref: Ref(T); indices: Tindices; updates: T -> output_ref: Ref(T)",                       \
+                                .attrs = "T: type" allowed "; Tindices: type{int32,int64}; use_locking: bool = " locking POLICY, \
+                                .flags = HR_OP_SIDE_EFFECT,                                                                      \
+                                .shape = infer_onto,                                                                             \
+                                .grad = gradient,                                                                                \
+                                TUPLES(types, operation, over_variable),                                                         \
+                                .doc = text,                                                                                     \
+                                HR_HERE}
 OVER_REF(ScatterNdUpdate, SCATTER_UPDATE, "", PLAIN, "true", hr_grad_none, "ref[indices] = updates");
 OVER_REF(ScatterNdAdd, SCATTER_ADD, "{" NUMBERS "}", ADDED, "false", hr_grad_none, "ref[indices] += updates");
 OVER_REF(ScatterNdSub, SCATTER_SUB, "{" NUMBERS "}", ADDED, "false", hr_grad_none, "ref[indices] -= updates");
 OVER_REF(ScatterNdMin, SCATTER_MIN, "{" NUMBERS "}", HR_M_REAL, "false", NULL, "ref[indices] = min(ref[indices], updates)");
 OVER_REF(ScatterNdMax, SCATTER_MAX, "{" NUMBERS "}", HR_M_REAL, "false", NULL, "ref[indices] = max(ref[indices], updates)");
 
-#define OVER_HANDLE(Name, operation, types, text)                                                                                                 \
-  const hr_op_t hr_op_##Name = {                                                                                                                  \
-      .name = #Name, .sig = "ref: resource; indices: Tindices; updates: T ->",                                                                    \
-      .attrs = "T: type; Tindices: type{int32,int64}; use_locking: bool = true" POLICY, .flags = HR_OP_STATEFUL, .shape = infer_handle,           \
-      TUPLES(types, operation, over_variable), .doc = text, HR_HERE}
+#define OVER_HANDLE(Name, operation, types, text)                                                                 \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                                    \
+                                .sig = "ref: resource; indices: Tindices; updates: T ->",                         \
+                                .attrs = "T: type; Tindices: type{int32,int64}; use_locking: bool = true" POLICY, \
+                                .flags = HR_OP_STATEFUL,                                                          \
+                                .shape = infer_handle,                                                            \
+                                TUPLES(types, operation, over_variable),                                          \
+                                .doc = text,                                                                      \
+                                HR_HERE}
 OVER_HANDLE(ResourceScatterNdUpdate, SCATTER_UPDATE, PLAIN, "variable[indices] = updates");
 OVER_HANDLE(ResourceScatterNdAdd, SCATTER_ADD, ADDED, "variable[indices] += updates");
 OVER_HANDLE(ResourceScatterNdSub, SCATTER_SUB, ADDED, "variable[indices] -= updates");

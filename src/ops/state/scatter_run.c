@@ -14,7 +14,7 @@ HR_LOOP2_FORM(Differ, bool, bool, bool, _y_stays, i, 0, x ^ y)
 
 hr_status_t hr_scatter_prepare(hr_prepare_ctx_t* p, hr_scatter_op_t op, hr_dtype_t type, hr_scatter_t* out) {
   const hr_binary_table_t* vec = HR_ISA_PICK(hr_binary_vec);
-  *out = (hr_scatter_t){.op = op, .type = type, .size = hr_dtype_size(type)};
+  *out = (hr_scatter_t){.op = op, .type = type, .size = hr_dtype_is_plain(type) ? hr_dtype_size(type) : 0};
   if (op == SCATTER_UPDATE || type == HR_STRING) return NULL;
   if (type == HR_BOOL) {
     out->both = op == SCATTER_ADD ? Either_bool : Differ_bool;
@@ -91,7 +91,9 @@ static inline int64_t slice_of(const hr_scatter_job_t* job, int64_t i) { /* -1: 
 static hr_status_t bad_index(const hr_scatter_job_t* job, int64_t i) {
   char text[HR_SHAPE_TEXT];
   int d = 0;
-  while (d < job->depth - 1 && index_at(job->indices, i * job->depth + d) >= 0 && index_at(job->indices, i * job->depth + d) < job->to->shape.dims[d]) ++d;
+  while (d < job->depth - 1 && index_at(job->indices, i * job->depth + d) >= 0 &&
+         index_at(job->indices, i * job->depth + d) < job->to->shape.dims[d])
+    ++d;
   return HR_ERROR(INVALID_ARGUMENT, "index %lld (number %lld of its tuple, tuple %lld) is not in [0, %lld); the shape is %s",
                   (long long)index_at(job->indices, i * job->depth + d), (long long)d, (long long)i, (long long)job->to->shape.dims[d],
                   hr_shape_format(&job->to->shape, text));

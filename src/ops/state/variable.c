@@ -7,8 +7,8 @@
 #include "op/infer_fns.h"
 #include "ops/state/variable.h"
 
-extern const hr_op_t hr_op_Variable, hr_op_VariableV2, hr_op_IsVariableInitialized, hr_op_VarHandleOp, hr_op_ReadVariableOp, hr_op_VarIsInitializedOp,
-    hr_op_DestroyResourceOp, hr_op_VariableShape;
+extern const hr_op_t hr_op_Variable, hr_op_VariableV2, hr_op_IsVariableInitialized, hr_op_VarHandleOp, hr_op_ReadVariableOp,
+    hr_op_VarIsInitializedOp, hr_op_DestroyResourceOp, hr_op_VariableShape;
 
 /* 1. shapes */
 static hr_status_t infer_handle(hr_infer_t* s) { /* a scalar handle; what it holds is in the attrs */
@@ -25,7 +25,8 @@ static hr_status_t infer_read(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 0, 0, NULL));
   hr_infer_handle(s, 0, &held, &shape);
   if (held != HR_DTYPE_INVALID && held != wanted)
-    return HR_ERROR(INVALID_ARGUMENT, "trying to read a variable with the wrong dtype: expected %s, it holds %s", hr_dtype_name((int)wanted), hr_dtype_name((int)held));
+    return HR_ERROR(INVALID_ARGUMENT, "trying to read a variable with the wrong dtype: expected %s, it holds %s",
+                    hr_dtype_name((int)wanted), hr_dtype_name((int)held));
   if (shape) hr_infer_set(s, 0, shape);
   return NULL;
 }
@@ -38,26 +39,33 @@ static hr_status_t infer_shape_of_variable(hr_infer_t* s) {
 }
 
 /* 2. kernels */
-typedef struct { hr_dtype_t dtype; hr_str_t shown; } make_t; /* shown: the name in messages */
+typedef struct {
+  hr_dtype_t dtype;
+  hr_str_t shown;
+  const hr_pshape_t* declared; /* NULL: none */
+} make_t; /* shown: the name in messages */
 static hr_status_t make_variable(void* arg, hr_resource_t** out) {
   const make_t* m = arg;
   hr_variable_t* v;
   HR_TRY(hr_variable_create(m->dtype, m->shown, &v));
+  v->has_declared = m->declared && hr_pshape_to_shape(m->declared, &v->declared);
   *out = &v->base;
   return NULL;
 }
 
-/* The session's object for this node: by shared_name, else (references) by the node's name. Another type under that name is INTERNAL for references and
- * INVALID_ARGUMENT for handles, as in TensorFlow. */
+/* The session's object for this node: by shared_name, else (references) by the node's name. Another type under that name is INTERNAL for
+ * references and INVALID_ARGUMENT for handles, as in TensorFlow. */
 static hr_status_t find_variable(hr_prepare_ctx_t* p, bool is_ref, hr_variable_t** out) {
-  const hr_str_t shared = hr_attrs_str(p->attrs, "shared_name"), container = hr_attrs_str(p->attrs, "container"), node = hr_str(p->node_name);
-  make_t m = {hr_attrs_type(p->attrs, "dtype"), shared.size ? shared : node};
+  const hr_str_t shared = hr_attrs_str(p->attrs, "shared_name"), container = hr_attrs_str(p->attrs, "container"),
+                 node = hr_str(p->node_name);
+  make_t m = {hr_attrs_type(p->attrs, "dtype"), shared.size ? shared : node, is_ref ? hr_attrs_shape(p->attrs, "shape") : NULL};
   hr_resource_t* r;
   HR_TRY(hr_resources_find_or_create(p->resources, container, is_ref ? m.shown : shared, &hr_variable_type, make_variable, &m, &r));
   hr_variable_t* v = (hr_variable_t*)r;
   if (v->dtype != m.dtype) {
-    hr_status_t status = hr_status_create(is_ref ? HR_INTERNAL : HR_INVALID_ARGUMENT, __FILE__, __LINE__, "variable '%.*s' is of type %s, not %s",
-                                          HR_STR_ARG(v->name), hr_dtype_name((int)v->dtype), hr_dtype_name((int)m.dtype));
+    hr_status_t status =
+        hr_status_create(is_ref ? HR_INTERNAL : HR_INVALID_ARGUMENT, __FILE__, __LINE__, "variable '%.*s' is of type %s, not %s",
+                         HR_STR_ARG(v->name), hr_dtype_name((int)v->dtype), hr_dtype_name((int)m.dtype));
     hr_resource_release(r);
     return status;
   }
@@ -77,7 +85,9 @@ static hr_status_t handle_state(hr_prepare_ctx_t* p, void* state) { /* state: th
   const hr_str_t container = hr_attrs_str(p->attrs, "container");
   hr_variable_t* v;
   HR_TRY(find_variable(p, false, &v));
-  hr_handle_t* h = hr_handle_create(HR_STR("/job:localhost/replica:0/task:0/device:CPU:0"), container.size ? container : HR_STR("localhost"), hr_attrs_str(p->attrs, "shared_name"), HR_STR("tensorflow::Var"));
+  hr_handle_t* h =
+      hr_handle_create(HR_STR("/job:localhost/replica:0/task:0/device:CPU:0"), container.size ? container : HR_STR("localhost"),
+                       hr_attrs_str(p->attrs, "shared_name"), HR_STR("tensorflow::Var"));
   if (!h) {
     hr_resource_release(&v->base);
     return hr_status_out_of_memory();
@@ -88,8 +98,10 @@ static hr_status_t handle_state(hr_prepare_ctx_t* p, void* state) { /* state: th
   const hr_shape_t scalar = hr_shape_scalar();
   hr_status_t status = hr_handle_set_value(h, v->dtype, hr_attrs_shape(p->attrs, "shape"));
   if (!status) status = hr_tensor_create(HR_RESOURCE, &scalar, t);
-  if (status) hr_handle_release(h);
-  else *(hr_handle_t**)t->data = h;
+  if (status)
+    hr_handle_release(h);
+  else
+    *(hr_handle_t**)t->data = h;
   return status;
 }
 static void handle_drop(void* state) { hr_tensor_release(state); }
@@ -102,14 +114,16 @@ hr_status_t hr_variable_input(const hr_kernel_ctx_t* k, int input, hr_variable_t
   hr_variable_t* v = hr_input_ref(k, input);
   if (!v) {
     const hr_tensor_t* t = hr_input(k, input);
-    if (t->dtype != HR_RESOURCE || t->count < 1 || !*(hr_handle_t**)t->data) return HR_ERROR(INVALID_ARGUMENT, "input %d is not a handle of a variable", input);
+    if (t->dtype != HR_RESOURCE || t->count < 1 || !*(hr_handle_t**)t->data)
+      return HR_ERROR(INVALID_ARGUMENT, "input %d is not a handle of a variable", input);
     const hr_handle_t* h = *(hr_handle_t**)t->data;
     hr_resource_t* r = h->object;
     if (!r) {
       HR_TRY(hr_resources_of_handle(hr_resources_of(k), h, &hr_variable_type, &r));
       hr_resource_release(r); /* the session's table keeps it for the length of the step */
     }
-    if (r->type != &hr_variable_type) return HR_ERROR(INVALID_ARGUMENT, "input %d is a handle of a %s, not of a variable", input, r->type->name);
+    if (r->type != &hr_variable_type)
+      return HR_ERROR(INVALID_ARGUMENT, "input %d is a handle of a %s, not of a variable", input, r->type->name);
     v = (hr_variable_t*)r;
   }
   *out = v;
@@ -122,8 +136,8 @@ static hr_status_t read_variable(hr_kernel_ctx_t* k) {
   HR_TRY(hr_variable_input(k, 0, &v));
   HR_TRY(hr_variable_read(v, &value));
   if (value.dtype != hr_output_dtype(k, 0)) {
-    hr_status_t status = HR_ERROR(INVALID_ARGUMENT, "trying to read variable '%.*s' with the wrong dtype: expected %s, it holds %s", HR_STR_ARG(v->name),
-                                  hr_dtype_name((int)hr_output_dtype(k, 0)), hr_dtype_name((int)value.dtype));
+    hr_status_t status = HR_ERROR(INVALID_ARGUMENT, "trying to read variable '%.*s' with the wrong dtype: expected %s, it holds %s",
+                                  HR_STR_ARG(v->name), hr_dtype_name((int)hr_output_dtype(k, 0)), hr_dtype_name((int)value.dtype));
     hr_tensor_release(&value);
     return status;
   }
@@ -150,9 +164,12 @@ static hr_status_t shape_of_variable(hr_kernel_ctx_t* k) {
   const hr_shape_t shape = hr_shape_vector(value.shape.rank);
   hr_status_t status = hr_output(k, 0, &shape, &out);
   for (int i = 0; !status && i < value.shape.rank; ++i) {
-    if (out->dtype == HR_I64) ((int64_t*)out->data)[i] = value.shape.dims[i];
-    else if (value.shape.dims[i] <= INT32_MAX) ((int32_t*)out->data)[i] = (int32_t)value.shape.dims[i];
-    else status = HR_ERROR(INVALID_ARGUMENT, "dimension %d of size %lld does not fit int32", i, (long long)value.shape.dims[i]);
+    if (out->dtype == HR_I64)
+      ((int64_t*)out->data)[i] = value.shape.dims[i];
+    else if (value.shape.dims[i] <= INT32_MAX)
+      ((int32_t*)out->data)[i] = (int32_t)value.shape.dims[i];
+    else
+      status = HR_ERROR(INVALID_ARGUMENT, "dimension %d of size %lld does not fit int32", i, (long long)value.shape.dims[i]);
   }
   hr_tensor_release(&value);
   return status;
@@ -173,47 +190,90 @@ static hr_status_t destroy(hr_kernel_ctx_t* k) { /* the value goes; the object s
 /* 3. gradient of reading: dy belongs to the variable */
 static void grad_read(hr_grad_ctx_t* g) {
   hr_value_t indices, values, dense_shape;
-  if (hr_grad_upstream_slices(g, 0, &indices, &values, &dense_shape)) hr_grad_give_slices(g, 0, indices, values, dense_shape);
-  else hr_grad_give(g, 0, hr_grad_upstream(g, 0));
+  if (hr_grad_upstream_slices(g, 0, &indices, &values, &dense_shape))
+    hr_grad_give_slices(g, 0, indices, values, dense_shape);
+  else
+    hr_grad_give(g, 0, hr_grad_upstream(g, 0));
 }
 
 /* 4. definitions */
-#define VARIABLE(Name, infer_fn)                                                                                                              \
-  const hr_op_t hr_op_##Name = {                                                                                                              \
-      .name = #Name, .sig = "-> ref: Ref(dtype)", .attrs = "shape: shape; dtype: type; container: string = ''; shared_name: string = ''",    \
-      .flags = HR_OP_STATEFUL | HR_OP_CHEAP, .shape = infer_fn, .grad = hr_grad_none,                                                         \
-      HR_KERNELS({.state_bytes = sizeof(hr_variable_t*), .create_state = variable_state, .destroy_state = variable_drop, .compute = variable}), \
-      .doc = "a reference to a variable of the session", HR_HERE}
+#define VARIABLE(Name, infer_fn)                                                                                                         \
+  const hr_op_t hr_op_##Name = {                                                                                                         \
+      .name = #Name,                                                                                                                     \
+      .sig = "-> ref: Ref(dtype)",                                                                                                       \
+      .attrs = "shape: shape; dtype: type; container: string = ''; shared_name: string = ''",                                            \
+      .flags = HR_OP_STATEFUL,                                                                                                           \
+      .shape = infer_fn,                                                                                                                 \
+      .grad = hr_grad_none,                                                                                                              \
+      HR_KERNELS(                                                                                                                        \
+          {.state_bytes = sizeof(hr_variable_t*), .create_state = variable_state, .destroy_state = variable_drop, .compute = variable}), \
+      .doc = "a reference to a variable of the session",                                                                                 \
+      HR_HERE}
 VARIABLE(Variable, hr_infer_from_attr);
 VARIABLE(VariableV2, hr_infer_from_attr);
 
-const hr_op_t hr_op_IsVariableInitialized = {
-    .name = "IsVariableInitialized", .sig = "ref: Ref(dtype) -> is_initialized: bool", .attrs = "dtype: type",
-    .flags = HR_OP_CHEAP | HR_OP_UNINITIALIZED | HR_OP_SIDE_EFFECT, .shape = hr_infer_scalars, .grad = hr_grad_none,
-    HR_KERNELS({.host_outputs = 1, .compute = is_initialized}), .doc = "whether the variable has a value", HR_HERE};
+const hr_op_t hr_op_IsVariableInitialized = {.name = "IsVariableInitialized",
+                                             .sig = "ref: Ref(dtype) -> is_initialized: bool",
+                                             .attrs = "dtype: type",
+                                             .flags = HR_OP_UNINITIALIZED | HR_OP_SIDE_EFFECT,
+                                             .shape = hr_infer_scalars,
+                                             .grad = hr_grad_none,
+                                             HR_KERNELS({.host_outputs = 1, .compute = is_initialized}),
+                                             .doc = "whether the variable has a value",
+                                             HR_HERE};
 
-const hr_op_t hr_op_VarHandleOp = {
-    .name = "VarHandleOp", .sig = "-> resource: resource",
-    .attrs = "container: string = ''; shared_name: string = ''; debug_name: string = ''; dtype: type; shape: shape; allowed_devices: list(string) = []",
-    .flags = HR_OP_STATEFUL | HR_OP_CHEAP, .shape = infer_handle, .grad = hr_grad_none,
-    HR_KERNELS({.host_outputs = 1, .state_bytes = sizeof(hr_tensor_t), .create_state = handle_state, .destroy_state = handle_drop, .compute = handle}),
-    .doc = "a handle of a variable of the session", HR_HERE};
+const hr_op_t hr_op_VarHandleOp = {.name = "VarHandleOp",
+                                   .sig = "-> resource: resource",
+                                   .attrs =
+                                       "container: string = ''; shared_name: string = ''; debug_name: string = ''; dtype: type; shape: "
+                                       "shape; allowed_devices: list(string) = []",
+                                   .flags = HR_OP_STATEFUL,
+                                   .shape = infer_handle,
+                                   .grad = hr_grad_none,
+                                   HR_KERNELS({.host_outputs = 1,
+                                               .state_bytes = sizeof(hr_tensor_t),
+                                               .create_state = handle_state,
+                                               .destroy_state = handle_drop,
+                                               .compute = handle}),
+                                   .doc = "a handle of a variable of the session",
+                                   HR_HERE};
 
-const hr_op_t hr_op_ReadVariableOp = {
-    .name = "ReadVariableOp", .sig = "resource: resource -> value: dtype", .attrs = "dtype: type", .flags = HR_OP_STATEFUL | HR_OP_CHEAP,
-    .shape = infer_read, .grad = grad_read, HR_KERNELS({.host_inputs = 1, .compute = read_variable}), .doc = "the variable's value", HR_HERE};
+const hr_op_t hr_op_ReadVariableOp = {.name = "ReadVariableOp",
+                                      .sig = "resource: resource -> value: dtype",
+                                      .attrs = "dtype: type",
+                                      .flags = HR_OP_STATEFUL,
+                                      .shape = infer_read,
+                                      .grad = grad_read,
+                                      HR_KERNELS({.host_inputs = 1, .compute = read_variable}),
+                                      .doc = "the variable's value",
+                                      HR_HERE};
 
-const hr_op_t hr_op_VarIsInitializedOp = {
-    .name = "VarIsInitializedOp", .sig = "resource: resource -> is_initialized: bool", .attrs = "", .flags = HR_OP_STATEFUL | HR_OP_CHEAP,
-    .shape = hr_infer_scalars, .grad = hr_grad_none, HR_KERNELS({.host_inputs = 1, .host_outputs = 1, .compute = is_initialized}),
-    .doc = "whether the variable has a value", HR_HERE};
+const hr_op_t hr_op_VarIsInitializedOp = {.name = "VarIsInitializedOp",
+                                          .sig = "resource: resource -> is_initialized: bool",
+                                          .attrs = "",
+                                          .flags = HR_OP_STATEFUL,
+                                          .shape = hr_infer_scalars,
+                                          .grad = hr_grad_none,
+                                          HR_KERNELS({.host_inputs = 1, .host_outputs = 1, .compute = is_initialized}),
+                                          .doc = "whether the variable has a value",
+                                          HR_HERE};
 
-const hr_op_t hr_op_VariableShape = {
-    .name = "VariableShape", .sig = "input: resource -> output: out_type", .attrs = "out_type: type{int32,int64} = int32", .flags = HR_OP_STATEFUL | HR_OP_CHEAP,
-    .shape = infer_shape_of_variable, .grad = hr_grad_none, HR_KERNELS({.host_inputs = 1, .host_outputs = 1, .compute = shape_of_variable}),
-    .doc = "the shape of the variable's value", HR_HERE};
+const hr_op_t hr_op_VariableShape = {.name = "VariableShape",
+                                     .sig = "input: resource -> output: out_type",
+                                     .attrs = "out_type: type{int32,int64} = int32",
+                                     .flags = HR_OP_STATEFUL,
+                                     .shape = infer_shape_of_variable,
+                                     .grad = hr_grad_none,
+                                     HR_KERNELS({.host_inputs = 1, .host_outputs = 1, .compute = shape_of_variable}),
+                                     .doc = "the shape of the variable's value",
+                                     HR_HERE};
 
 const hr_op_t hr_op_DestroyResourceOp = {
-    .name = "DestroyResourceOp", .sig = "resource: resource ->", .attrs = "ignore_lookup_error: bool = true", .flags = HR_OP_STATEFUL | HR_OP_CHEAP,
-    .shape = hr_infer_none, HR_KERNELS({.host_inputs = 1, .prepared_bytes = sizeof(bool), .prepare = destroy_prepare, .compute = destroy}),
-    .doc = "takes the variable's value away", HR_HERE};
+    .name = "DestroyResourceOp",
+    .sig = "resource: resource ->",
+    .attrs = "ignore_lookup_error: bool = true",
+    .flags = HR_OP_STATEFUL,
+    .shape = hr_infer_none,
+    HR_KERNELS({.host_inputs = 1, .prepared_bytes = sizeof(bool), .prepare = destroy_prepare, .compute = destroy}),
+    .doc = "takes the variable's value away",
+    HR_HERE};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves against the formula, element by element: sizes around tiles, bands and thread grains, every element size, negative and zero strides. */
+/* Moves against the formula, element by element: sizes around tiles, bands and thread grains, every element size, negative and zero
+ * strides. */
 #include "ops/array/move.h"
 #include "test.h"
 
@@ -79,7 +80,8 @@ HR_TEST(lines_of_any_stride) {
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; ++i) {
       const int64_t n = lengths[i];
       const hr_move_t whole = {.rank = 1, .dims = {n}, .to = {1}, .from = {1}}, same = {.rank = 1, .dims = {n}, .to = {1}, .from = {0}};
-      const hr_move_t back = {.rank = 1, .dims = {n}, .to = {1}, .from = {-1}, .from_start = n - 1}, apart = {.rank = 1, .dims = {n}, .to = {3}, .from = {2}};
+      const hr_move_t back = {.rank = 1, .dims = {n}, .to = {1}, .from = {-1}, .from_start = n - 1},
+                      apart = {.rank = 1, .dims = {n}, .to = {3}, .from = {2}};
       check_move(types[t], 2, &whole, n, n);
       check_move(types[t], 2, &same, n, 1);
       check_move(types[t], 2, &back, n, n);

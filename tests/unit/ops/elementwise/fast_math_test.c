@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exp and tanh of floats against libm, for lengths around the vector width, on every instruction set of this machine; elements past the end stay. */
+/* exp and tanh of floats against libm, for lengths around the vector width, on every instruction set of this machine; elements past the end
+ * stay. */
 #include <math.h>
 #include "ops/elementwise/unary.h"
 #include "test.h"
