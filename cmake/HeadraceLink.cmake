@@ -14,10 +14,11 @@ function(hr_find var library header package)
 endfunction()
 hr_find(SLEEF sleef sleef.h libsleef-dev)
 hr_find(PROTOBUF_C protobuf-c protobuf-c/protobuf-c.h libprotobuf-c-dev)
+hr_find(PCRE2 pcre2-8 pcre2.h libpcre2-dev) # the header only: the library is opened when a regular expression is met
 
 add_library(headrace_deps INTERFACE)
 target_include_directories(headrace_deps SYSTEM INTERFACE
-  ${SLEEF_INCLUDE} ${PROTOBUF_C_INCLUDE} ${ZLIB_INCLUDE_DIRS} ${PNG_INCLUDE_DIRS})
+  ${SLEEF_INCLUDE} ${PROTOBUF_C_INCLUDE} ${PCRE2_INCLUDE} ${ZLIB_INCLUDE_DIRS} ${PNG_INCLUDE_DIRS})
 target_link_libraries(headrace_deps INTERFACE
   ${SLEEF_LIBRARY} ${PROTOBUF_C_LIBRARY} ZLIB::ZLIB PNG::PNG Threads::Threads m ${CMAKE_DL_LIBS})
 if(HEADRACE_POOL STREQUAL "openmp")

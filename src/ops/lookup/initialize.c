@@ -70,8 +70,8 @@ static hr_status_t columns_prepare(hr_prepare_ctx_t* p, void* prepared) {
 static hr_status_t check_column(const char* what, int64_t index, hr_dtype_t dtype) {
   if (index == LINE_NUMBER && dtype != HR_I64)
     return HR_ERROR(INVALID_ARGUMENT, "a line's number as %s needs a table with int64 there, not %s", what, hr_dtype_name((int)dtype));
-  if (index == WHOLE_LINE && dtype != HR_STRING && (dtype == HR_BOOL || strcmp(what, "value") == 0))
-    return HR_ERROR(INVALID_ARGUMENT, "a whole line as %s needs a table with strings there, not %s", what, hr_dtype_name((int)dtype));
+  if (index == WHOLE_LINE && dtype != HR_STRING && dtype != HR_I64)
+    return HR_ERROR(INVALID_ARGUMENT, "a whole line as %s needs a table with strings or int64 there, not %s", what, hr_dtype_name((int)dtype));
   return NULL;
 }
 
@@ -147,12 +147,14 @@ static hr_status_t read_lines(const columns_t* c, const hr_table_t* t, char* tex
   hr_status_t status = hr_tensor_create_zero(t->key_dtype, &one, &key);
   if (!status) status = hr_tensor_create_zero(t->value_dtype, &one, &value);
   for (; !status && (c->vocab_size < 0 || number < c->vocab_size) && next_line(&text, end, &line); ++number) {
-    status = take_from_line(c, c->key_index, line, number, &key);
+    if (!line.size) status = HR_ERROR(INVALID_ARGUMENT, "line %lld is empty", (long long)number);
+    if (!status) status = take_from_line(c, c->key_index, line, number, &key);
     if (!status) status = take_from_line(c, c->value_index, line, number, &value);
     if (!status) status = hr_table_rows_put(t, rows, &key, &value, 0, false);
   }
   if (!status && number < c->vocab_size)
     status = HR_ERROR(INVALID_ARGUMENT, "the file has %lld lines, attr 'vocab_size' asks for %lld", (long long)number, (long long)c->vocab_size);
+  if (!status && !number) status = HR_ERROR(OUT_OF_RANGE, "there are no lines to initialise table '%s' with", t->name);
   hr_tensor_release(&key);
   hr_tensor_release(&value);
   return status;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading and changing tables: Find (a key that is missing gives the default: one value, or one for each key), Size, Export, and for mutable
+/* Reading and changing tables: Find (a key that is missing gives the default: one value, or one
+ * for each key, of which a fixed table takes the first), Size, Export, and for mutable
  * tables Insert, Remove and Import (replaces everything). A fixed table takes an Import as its filling; one that is not filled has the size 0
  * and no values to find (FAILED_PRECONDITION). Export gives the entries in the order they came. */
 #include "op/grad_ctx.h"
@@ -45,6 +46,10 @@ static hr_status_t infer_find(hr_infer_t* s) {
 static hr_status_t infer_write(hr_infer_t* s) {
   const hr_pshape_t* value;
   return infer_table(s, "Tout", &value);
+}
+static hr_status_t infer_import(hr_infer_t* s) {
+  HR_TRY(hr_infer_want_rank(s, 1, 1, NULL));
+  return infer_write(s);
 }
 static hr_status_t infer_remove(hr_infer_t* s) {
   const hr_pshape_t* value;
@@ -118,7 +123,7 @@ typedef struct {
 static hr_status_t find_chunk(void* arg, int64_t begin, int64_t end, int chunk) {
   const find_t* f = arg;
   const int64_t width = f->t->width;
-  const bool one_default = f->defaults->count == width;
+  const bool one_default = f->t->kind == HR_TABLE_FIXED || f->defaults->count == width;
   (void)chunk;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t row = hr_table_find(f->t, f->keys, i);
@@ -171,6 +176,7 @@ static hr_status_t import(hr_kernel_ctx_t* k, hr_table_t* t) {
   const hr_tensor_t *keys = hr_input(k, 1), *values = hr_input(k, 2);
   hr_table_rows_t rows = {0};
   HR_TRY(check_entries(t, keys, values));
+  if (t->kind == HR_TABLE_FIXED && !keys->count) return HR_ERROR(INVALID_ARGUMENT, "there are no keys to initialise table '%s' with", t->name);
   hr_status_t status = put_all(t, &rows, keys, values, t->kind != HR_TABLE_FIXED);
   if (!status && t->kind == HR_TABLE_FIXED) return hr_table_fill(t, &rows);
   if (!status) {
@@ -197,7 +203,7 @@ static hr_status_t export_rows(hr_kernel_ctx_t* k, const hr_table_t* t) {
 }
 static hr_status_t export(hr_kernel_ctx_t* k, hr_table_t* t) {
   HR_TRY(hr_table_check_types(t, hr_output_dtype(k, 0), hr_output_dtype(k, 1)));
-  if (is_unfilled(t)) return unfilled(t);
+  if (is_unfilled(t)) return HR_ERROR(ABORTED, "table '%s' is not initialised", t->name); /* TensorFlow's code */
   const bool locked = lock_table(t);
   hr_status_t status = export_rows(k, t);
   unlock_table(t, locked);
@@ -227,7 +233,7 @@ static const table_fn_t find_fn = find, insert_fn = insert, remove_fn = remove_k
 #define ENTRIES "Tin: type; Tout: type"
 BOTH(LookupTableFind, "; keys: Tin; default_value: Tout -> values: Tout", ENTRIES, infer_find, hr_grad_none, find_fn, "the values of keys");
 BOTH(LookupTableInsert, "; keys: Tin; values: Tout ->", ENTRIES, infer_write, hr_grad_none, insert_fn, "adds entries, or replaces their values");
-BOTH(LookupTableImport, "; keys: Tin; values: Tout ->", ENTRIES, infer_write, NULL, import_fn, "replaces all entries");
+BOTH(LookupTableImport, "; keys: Tin; values: Tout ->", ENTRIES, infer_import, NULL, import_fn, "replaces all entries");
 BOTH(LookupTableExport, " -> keys: Tkeys; values: Tvalues", "Tkeys: type; Tvalues: type", infer_export, NULL, export_fn, "all entries");
 BOTH(LookupTableSize, " -> size: int64", "", infer_size, hr_grad_none, size_fn, "the number of entries");
 ONE(LookupTableRemoveV2, "table_handle: resource; keys: Tin ->", "Tin: type", HR_OP_STATEFUL, infer_remove, NULL, remove_fn, "removes entries");
