@@ -41,13 +41,19 @@ void TF_SetConfig(TF_SessionOptions* options, const void* proto, size_t proto_le
 
 void HR_ShareContainers(TF_SessionOptions* options, TF_Session* session) {
   if (!options) return;
-  hr_resources_t* shared = session ? hr_resources_retain(hr_session_resources(session->session)) : NULL;
+  hr_resources_t* shared = session ? hr_session_share_resources(session->session) : NULL;
   if (options->options.resources) hr_resources_release(options->options.resources);
   options->options.resources = shared;
 }
 
+static void session_clear(TF_Session* session, hr_str_t container) { /* a closed one has nothing to clear */
+  hr_resources_t* rs = hr_session_share_resources(session->session);
+  if (rs) hr_resources_clear(rs, container);
+  hr_resources_release(rs);
+}
+
 void HR_ClearContainer(TF_Session* session, const char* container) {
-  if (session) hr_resources_clear(hr_session_resources(session->session), hr_capi_str(container));
+  if (session) session_clear(session, hr_capi_str(container));
 }
 
 /* --- life ------------------------------------------------------------------------------------------------------------------------- */
@@ -117,8 +123,6 @@ void TF_DeleteSession(TF_Session* session, TF_Status* status) {
 void TF_ExtendSession(TF_Session* session, TF_Status* status) { hr_capi_report(status, session ? NULL : hr_capi_null("the session")); }
 
 /* --- containers of all sessions ------------------------------------------------------------------------------------------------------ */
-static void session_clear_all(hr_str_t container, hr_resources_t* rs) { hr_resources_clear(rs, container); }
-
 void TF_Reset(const TF_SessionOptions* opt, const char** containers, int ncontainers, TF_Status* status) {
   hr_session_options_t effective;
   hr_status_t outcome = session_effective_options(opt, &effective);
@@ -126,8 +130,8 @@ void TF_Reset(const TF_SessionOptions* opt, const char** containers, int ncontai
   if (!outcome) {
     hr_mutex_lock(&session_list.mu);
     for (TF_Session* s = session_list.first; s; s = s->next) {
-      if (!ncontainers) session_clear_all(HR_STR(""), hr_session_resources(s->session));
-      for (int i = 0; i < ncontainers; ++i) session_clear_all(hr_capi_str(containers[i]), hr_session_resources(s->session));
+      if (!ncontainers) session_clear(s, HR_STR(""));
+      for (int i = 0; i < ncontainers; ++i) session_clear(s, hr_capi_str(containers[i]));
     }
     hr_mutex_unlock(&session_list.mu);
   }

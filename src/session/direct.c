@@ -55,7 +55,6 @@ hr_status_t hr_session_create(hr_graph_t* graph, const hr_session_options_t* opt
 }
 
 hr_graph_t* hr_session_graph(hr_session_t* s) { return s->graph; }
-hr_resources_t* hr_session_resources(hr_session_t* s) { return s->resources; }
 
 /* --- the gate ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -71,6 +70,17 @@ void hr_session_leave(hr_session_t* s) {
   s->drained = true;
   hr_cond_wake_all(&s->left);
   hr_mutex_unlock(&s->mu);
+}
+
+hr_resources_t* hr_session_share_resources(hr_session_t* s) {
+  hr_status_t closed = s ? hr_session_enter(s) : NULL;
+  if (!s || closed) {
+    hr_status_release(closed);
+    return NULL;
+  }
+  hr_resources_t* shared = hr_resources_retain(s->resources);
+  hr_session_leave(s);
+  return shared;
 }
 
 static void wait_until_drained(hr_session_t* s) {

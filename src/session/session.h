@@ -31,7 +31,7 @@ HR_MUST_USE hr_status_t hr_session_create(hr_graph_t* graph, const hr_session_op
 HR_MUST_USE hr_status_t hr_session_close(hr_session_t* s);
 void hr_session_destroy(hr_session_t* s);
 hr_graph_t* hr_session_graph(hr_session_t* s);
-hr_resources_t* hr_session_resources(hr_session_t* s);
+hr_resources_t* hr_session_share_resources(hr_session_t* s); /* a reference of the caller's; NULL when s is NULL or closed */
 
 typedef struct {                    /* decoded RunOptions, and what the caller wants back */
   int64_t timeout_ms;               /* 0: the session's */

@@ -17,9 +17,10 @@ static PyObject* session_start(PyObject* self, PyObject* args) {
   if (status) return hrpy_fail(status, NULL);
   options.target = (hr_str_t){target, (size_t)target_size};
   if (share != Py_None && PyObject_TypeCheck(share, &hrpy_session_type))
-    options.resources = hr_session_resources(((SessionObject*)share)->session);
+    options.resources = hr_session_share_resources(((SessionObject*)share)->session);
   GraphObject* g = (GraphObject*)graph;
   Py_BEGIN_ALLOW_THREADS status = hr_session_create(g->graph, &options, &s->session);
+  hr_resources_release(options.resources);
   Py_END_ALLOW_THREADS if (status) return hrpy_fail(status, g);
   s->graph = (GraphObject*)Py_NewRef(graph);
   hrpy_interrupt_watch();
@@ -69,7 +70,9 @@ static PyObject* session_clear_container(PyObject* self, PyObject* name) {
   Py_ssize_t size;
   const char* text = PyUnicode_AsUTF8AndSize(name, &size);
   if (!text) return NULL;
-  if (s->session) hr_resources_clear(hr_session_resources(s->session), (hr_str_t){text, (size_t)size});
+  hr_resources_t* shared = hr_session_share_resources(s->session);
+  if (shared) hr_resources_clear(shared, (hr_str_t){text, (size_t)size});
+  hr_resources_release(shared);
   Py_RETURN_NONE;
 }
 

@@ -194,8 +194,9 @@ HR_TEST(sessions_may_share_containers) {
     read[i] = maker_read(g[i], "read", handle[i]);
     hr_session_options_t o;
     hr_session_options_init(&o);
-    if (i == 1) o.resources = hr_session_resources(s[0]);
+    if (i == 1) o.resources = hr_session_share_resources(s[0]);
     HR_REQUIRE_OK(hr_session_create(g[i], &o, &s[i]));
+    hr_resources_release(o.resources);
   }
   hr_tensor_t out = {0};
   HR_CHECK_CODE(fetch_one(s[1], read[1], &out), HR_FAILED_PRECONDITION, "w");
