@@ -24,8 +24,7 @@ TF_CAPI_EXPORT TF_Output HR_ConstInt32s(TF_Graph* graph, const char* name, const
 TF_CAPI_EXPORT TF_Output HR_Placeholder(TF_Graph* graph, const char* name, TF_DataType dtype, const int64_t* dims, int rank,
                                         TF_Status* status);
 
-/* --- variables --------------------------------------------------------------------------------------------------------------------------
- */
+/* --- variables ------------------------------------------------------------------------------------------------------------------------ */
 typedef struct HR_Variable {
   TF_Output handle;            /* VariableV2's reference, or VarHandleOp's resource */
   TF_Output read;              /* the value: `<name>/read` (Identity) or `<name>/Read/ReadVariableOp` */
@@ -44,8 +43,7 @@ TF_CAPI_EXPORT TF_Output HR_VariableIsInitialized(TF_Graph* graph, HR_Variable* 
 TF_CAPI_EXPORT TF_Operation* HR_InitializeAll(TF_Graph* graph, const char* name, const HR_Variable* variables, int count,
                                               TF_Status* status);
 
-/* --- initial values, as TensorFlow's initializers make them; seed, seed2: the pair the op gets -------------------------------------------
- */
+/* --- initial values, as TensorFlow's initializers make them; seed, seed2: the pair the op gets ---------------------------------------- */
 TF_CAPI_EXPORT TF_Output HR_TruncatedNormal(TF_Graph* graph, const char* name, const int64_t* dims, int rank, float mean, float stddev,
                                             int64_t seed, int64_t seed2, TF_Status* status);
 TF_CAPI_EXPORT TF_Output HR_RandomNormal(TF_Graph* graph, const char* name, const int64_t* dims, int rank, float mean, float stddev,
@@ -54,8 +52,7 @@ TF_CAPI_EXPORT TF_Output HR_RandomUniform(TF_Graph* graph, const char* name, con
                                           int64_t seed, int64_t seed2, TF_Status* status);
 TF_CAPI_EXPORT TF_Output HR_Filled(TF_Graph* graph, const char* name, const int64_t* dims, int rank, float value, TF_Status* status);
 
-/* --- optimizers -------------------------------------------------------------------------------------------------------------------------
- */
+/* --- optimizers ----------------------------------------------------------------------------------------------------------------------- */
 /* A rule is one of "GradientDescent", "Momentum", "Adagrad", "RMSProp", "Adam" (rows of src/client/optimizers.def). Slots are variables
  * `<variable>/<rule name>` (`_1` for the second), with Adam's powers `beta1_power`, `beta2_power`. Sparse gradients update only their rows.
  */
@@ -84,8 +81,7 @@ TF_CAPI_EXPORT int HR_OptimizerSlotCount(const HR_Optimizer* optimizer);
 TF_CAPI_EXPORT const HR_Variable* HR_OptimizerSlot(const HR_Optimizer* optimizer, int index, const char** slot_name,
                                                    TF_Output* of_variable);
 
-/* --- savers -----------------------------------------------------------------------------------------------------------------------------
- */
+/* --- savers --------------------------------------------------------------------------------------------------------------------------- */
 /* The save and restore operations of a V2 checkpoint, `<name>/Const`, `<name>/SaveV2`, `<name>/restore_all`... as TensorFlow's Saver builds
  * them. */
 typedef struct HR_SaverNodes {

@@ -20,26 +20,19 @@ struct HR_Callable {
 typedef hr_status_t (*run_fn_t)(void* what, const hr_run_options_t* options, const hr_run_t* run, hr_tensor_t* out, char** out_metadata,
                                 size_t* out_metadata_size);
 
-static inline void run_borrow(const hr_tensor_t* from, hr_tensor_t* to) { /* no reference of its own: for the call */
-  to->buffer = from->buffer;
-  to->data = from->data;
-  to->count = from->count;
-  to->dtype = from->dtype;
-  hr_shape_copy(&to->shape, &from->shape);
-}
-
 /* A client may write what it fetched: nothing may then adopt that memory when it is fed. */
 static inline void run_finish_output(hr_tensor_t* t) {
   if (hr_buffer_is_alone(t->buffer)) t->buffer->read_only = true;
 }
 
-hr_status_t hr_capi_run_check(const hr_capi_run_t* r) {
+/* The counts and arrays; without values. */
+static hr_status_t run_check(const hr_capi_run_t* r) {
   HR_TRY(hr_capi_check_count(r->input_count, r->inputs, "inputs"));
   HR_TRY(hr_capi_check_count(r->output_count, r->outputs, "outputs"));
   return hr_capi_check_count(r->target_count, r->targets, "targets");
 }
 
-hr_run_t hr_capi_run_signature(const hr_capi_run_t* r) {
+static hr_run_t run_signature(const hr_capi_run_t* r) {
   return (hr_run_t){.feeds = (const hr_value_t*)r->inputs,
                     .feed_count = r->input_count,
                     .fetches = (const hr_value_t*)r->outputs,
@@ -51,7 +44,7 @@ hr_run_t hr_capi_run_signature(const hr_capi_run_t* r) {
 static hr_status_t run_borrow_inputs(const hr_capi_run_t* r, hr_tensor_t* feeds) {
   for (int i = 0; i < r->input_count; ++i) {
     if (!r->input_values[i]) return HR_ERROR(INVALID_ARGUMENT, "the value of input %d is NULL", i);
-    run_borrow(&r->input_values[i]->value, &feeds[i]);
+    hr_tensor_lend(&r->input_values[i]->value, &feeds[i]);
   }
   return NULL;
 }
@@ -74,7 +67,7 @@ static void run_drop_outputs(const hr_capi_run_t* r) {
 
 static hr_status_t run_with(run_fn_t fn, void* what, const hr_run_options_t* options, const hr_capi_run_t* r, hr_tensor_t* feeds,
                             hr_tensor_t* fetches, char** out_metadata, size_t* out_metadata_size) {
-  hr_run_t run = hr_capi_run_signature(r);
+  hr_run_t run = run_signature(r);
   run.feed_values = feeds;
   HR_TRY(run_borrow_inputs(r, feeds));
   HR_TRY(run_make_outputs(r));
@@ -128,7 +121,7 @@ static hr_status_t run_session(void* what, const hr_run_options_t* options, cons
 
 hr_status_t hr_capi_run(TF_Session* s, const TF_Buffer* run_options, hr_cancel_t* cancel, const hr_capi_run_t* r, TF_Buffer* run_metadata) {
   if (!s) return hr_capi_null("the session");
-  HR_TRY(hr_capi_run_check(r));
+  HR_TRY(run_check(r));
   return run_checked(run_session, s->session, run_options, cancel, r, run_metadata);
 }
 
@@ -136,8 +129,7 @@ void TF_SessionRun(TF_Session* session, const TF_Buffer* run_options, const TF_O
                    const TF_Output* outputs, TF_Tensor** output_values, int noutputs, const TF_Operation* const* target_opers, int ntargets,
                    TF_Buffer* run_metadata, TF_Status* status) {
   HR_SessionRun(session, run_options, NULL, inputs, input_values, ninputs, outputs, output_values, noutputs, target_opers, ntargets,
-                run_metadata,
-                status);
+                run_metadata, status);
 }
 
 void HR_SessionRun(TF_Session* session, const TF_Buffer* run_options, HR_Cancellation* cancel, const TF_Output* inputs,
@@ -170,10 +162,10 @@ HR_Callable* HR_NewCallable(TF_Session* session, const TF_Output* inputs, int ni
   hr_capi_run_t r = {.inputs = inputs, .input_count = ninputs, .outputs = outputs, .output_count = noutputs, .targets = target_opers,
                      .target_count = ntargets};
   HR_Callable* c = NULL;
-  hr_status_t outcome = session ? hr_capi_run_check(&r) : hr_capi_null("the session");
+  hr_status_t outcome = session ? run_check(&r) : hr_capi_null("the session");
   if (!outcome && !(c = hr_alloc_zero(sizeof *c))) outcome = hr_status_out_of_memory();
   if (!outcome) {
-    hr_run_t signature = hr_capi_run_signature(&r);
+    hr_run_t signature = run_signature(&r);
     outcome = hr_session_make_callable(session->session, &signature, &c->callable);
     c->input_count = ninputs;
     c->output_count = noutputs;
@@ -227,10 +219,10 @@ static struct {
 hr_status_t hr_capi_partial_setup(TF_Session* s, const hr_capi_run_t* r, const char** out_handle) {
   if (!s || !out_handle) return hr_capi_null(s ? "the place for the handle" : "the session");
   *out_handle = NULL;
-  HR_TRY(hr_capi_run_check(r));
+  HR_TRY(run_check(r));
   run_partial_t* p = hr_alloc_zero(sizeof *p);
   if (!p) return hr_status_out_of_memory();
-  hr_run_t signature = hr_capi_run_signature(r);
+  hr_run_t signature = run_signature(r);
   hr_status_t status = hr_session_partial_setup(s->session, &signature, &p->partial);
   if (status) {
     hr_free(p);
@@ -262,7 +254,7 @@ static hr_status_t run_partial_step(void* what, const hr_run_options_t* options,
 
 hr_status_t hr_capi_partial_run(const char* handle, const hr_capi_run_t* r) {
   if (!handle) return hr_capi_null("the handle");
-  HR_TRY(hr_capi_run_check(r));
+  HR_TRY(run_check(r));
   hr_mutex_lock(&run_partials.mu);
   run_partial_t* p = *run_find_partial(handle);
   hr_mutex_unlock(&run_partials.mu);
@@ -290,8 +282,7 @@ void TF_SessionPRunSetup(TF_Session* session, const TF_Output* inputs, int ninpu
 
 void TF_SessionPRun(TF_Session* session, const char* handle, const TF_Output* inputs, TF_Tensor* const* input_values, int ninputs,
                     const TF_Output* outputs, TF_Tensor** output_values, int noutputs, const TF_Operation* const* target_opers,
-                    int ntargets,
-                    TF_Status* status) {
+                    int ntargets, TF_Status* status) {
   hr_capi_run_t r = {inputs, input_values, ninputs, outputs, output_values, noutputs, target_opers, ntargets};
   hr_capi_report(status, session ? hr_capi_partial_run(handle, &r) : hr_capi_null("the session"));
 }

@@ -20,9 +20,6 @@ typedef struct {
 } hr_capi_run_t;
 HR_MUST_USE hr_status_t hr_capi_run(TF_Session* s, const TF_Buffer* run_options, hr_cancel_t* cancel, const hr_capi_run_t* r,
                                     TF_Buffer* run_metadata);
-/* The counts and arrays; without values. */
-HR_MUST_USE hr_status_t hr_capi_run_check(const hr_capi_run_t* r);
-hr_run_t hr_capi_run_signature(const hr_capi_run_t* r);
 HR_MUST_USE hr_status_t hr_capi_partial_setup(TF_Session* s, const hr_capi_run_t* r, const char** out_handle);
 HR_MUST_USE hr_status_t hr_capi_partial_run(const char* handle, const hr_capi_run_t* r);
 #endif

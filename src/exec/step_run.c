@@ -51,14 +51,6 @@ static hr_status_t run_sites(const hr_plan_t* p, hr_kernel_ctx_t* k) {
   return NULL;
 }
 
-static void borrow_value(const hr_tensor_t* t, hr_tensor_t* out) { /* without a reference */
-  out->buffer = t->buffer;
-  out->data = t->data;
-  out->count = t->count;
-  out->dtype = t->dtype;
-  hr_shape_copy(&out->shape, &t->shape);
-}
-
 static hr_status_t step_fetch(const hr_plan_binding_t* b, hr_slot_t* slots, hr_tensor_t* out_fetches) {
   hr_status_t status = NULL;
   int32_t done = 0;
@@ -85,7 +77,7 @@ hr_status_t hr_plan_run_bound(hr_plan_t* p, const hr_plan_binding_t* b, hr_step_
   hr_frame_t* frame = hr_plan_lease_frame(p);
   if (!frame) return hr_status_out_of_memory();
   hr_slot_t* slots = frame->slots;
-  for (int32_t i = 0; i < p->feed_count; ++i) borrow_value(&feeds[b->feed_from[i]], &slots[i].value);
+  for (int32_t i = 0; i < p->feed_count; ++i) hr_tensor_lend(&feeds[b->feed_from[i]], &slots[i].value);
   hr_kernel_ctx_t k = {.slots = slots, .step = step, .threads = step->threads, .spare = &slots[p->spare]};
   hr_status_t status = hr_step_finish(step, run_sites(p, &k));
   if (!status) status = step_fetch(b, slots, out_fetches);

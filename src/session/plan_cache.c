@@ -75,8 +75,7 @@ static hr_status_t publish(hr_plan_cache_t* c, hr_prepared_t* e) {
   return NULL;
 }
 
-/* --- preparing; under the mutex --------------------------------------------------------------------------------------------------------
- */
+/* --- preparing; under the mutex ------------------------------------------------------------------------------------------------------- */
 
 static hr_runner_t* find_runner(const hr_plan_cache_t* c, const hr_signature_t* normal) {
   for (int64_t i = 0; i < c->normals.count; ++i) {

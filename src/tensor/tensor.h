@@ -30,20 +30,21 @@ HR_MUST_USE hr_status_t hr_tensor_reshape(const hr_tensor_t* t, const hr_shape_t
 /* Rows [begin, end) of the first axis; shares. */
 HR_MUST_USE hr_status_t hr_tensor_rows(const hr_tensor_t* t, int64_t begin, int64_t end, hr_tensor_t* out);
 
-static inline void hr_tensor_share(const hr_tensor_t* t, hr_tensor_t* out) { /* out: one more reference */
-  out->buffer = hr_buffer_retain(t->buffer);
-  out->data = t->data;
-  out->count = t->count;
-  out->dtype = t->dtype;
-  hr_shape_copy(&out->shape, &t->shape);
-}
-static inline void hr_tensor_move(hr_tensor_t* t,
-                                  hr_tensor_t* out) { /* t keeps reading rights until its memory changes, but no reference */
+/* The value without a reference, for as long as t has its own: never released, shared or moved on by whoever gets it. */
+static inline void hr_tensor_lend(const hr_tensor_t* t, hr_tensor_t* out) {
   out->buffer = t->buffer;
   out->data = t->data;
   out->count = t->count;
   out->dtype = t->dtype;
   hr_shape_copy(&out->shape, &t->shape);
+}
+static inline void hr_tensor_share(const hr_tensor_t* t, hr_tensor_t* out) { /* out: one more reference */
+  hr_tensor_lend(t, out);
+  hr_buffer_retain(out->buffer);
+}
+/* t keeps reading rights until its memory changes, but no reference. */
+static inline void hr_tensor_move(hr_tensor_t* t, hr_tensor_t* out) {
+  hr_tensor_lend(t, out);
   t->buffer = NULL;
 }
 static inline void hr_tensor_release(hr_tensor_t* t) {

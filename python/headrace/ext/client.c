@@ -10,8 +10,7 @@ static const char client_capsule[] = "headrace.optimizer";
 
 static PyObject* client_fail(TF_Status* status, GraphObject* g) { return hrpy_fail_build(status->status, g); }
 
-/* --- values over and back ---------------------------------------------------------------------------------------------------------------
- */
+/* --- values over and back ------------------------------------------------------------------------------------------------------------- */
 static bool client_endpoint(PyObject* o, GraphObject* g, TF_Output* out) {
   *out = (TF_Output){NULL, -1};
   if (o == Py_None) return true;

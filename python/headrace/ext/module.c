@@ -8,8 +8,7 @@
 
 hrpy_hooks_t hrpy_hooks;
 
-/* --- the default graph ------------------------------------------------------------------------------------------------------------------
- */
+/* --- the default graph ---------------------------------------------------------------------------------------------------------------- */
 static _Thread_local PyObject* module_thread_graph; /* one reference; NULL: the process's */
 static PyObject* module_global_graph;
 

@@ -95,8 +95,7 @@ HR_TEST(every_signature_of_the_registry_parses) {
   HR_CHECK(rows > 700);
 }
 
-/* --- forms, one by one ------------------------------------------------------------------------------------------------------------------
- */
+/* --- forms, one by one ---------------------------------------------------------------------------------------------------------------- */
 HR_TEST(arguments_name_types_attrs_numbers_lists_and_references) {
   parsed_t p;
   HR_REQUIRE_OK(parse_text(&p, "a: T; b:N*T; c: Ref(T); d: float; e: L; f: N * int64; g: Ref(N*string) -> o: Ref(float); q: L",
@@ -189,8 +188,7 @@ HR_TEST(malformed_texts_are_refused_with_their_place) {
   }
 }
 
-/* --- values ------------------------------------------------------------------------------------------------------------------------------
- */
+/* --- values --------------------------------------------------------------------------------------------------------------------------- */
 HR_TEST(values_are_checked_against_kind_set_and_minimum) {
   parsed_t p;
   HR_REQUIRE_OK(
