@@ -17,7 +17,7 @@ def _write(message, path, as_text):
         if as_text:
             from google.protobuf import text_format
             with open(temporary, "w") as f:
-                f.write(text_format.MessageToString(message, float_format=""))
+                f.write(text_format.MessageToString(message))
         else:
             with open(temporary, "wb") as f:
                 f.write(message.SerializeToString())
