@@ -142,7 +142,7 @@ static hr_node_t* restore_from(hr_build_t* b, saver_t* s, hr_value_t prefix, boo
   return all;
 }
 
-/* `name`, `name_1`... such that none of its nodes exists. */
+/* name, name_1... such that none of its nodes exists. */
 static hr_str_t free_scope(hr_build_t* b, const char* name) {
   hr_str_t scope = HR_STR("");
   hr_strbuf_t text;

@@ -3,8 +3,8 @@
  * value's last use is past.
  *
  * A site's outputs get their slots before its inputs give theirs back, because a kernel that works in place moves a value from one slot to
- * another. An ordinary consumer of a variable's reference reads it through a site of its own right before it, so that each consumer sees the
- * value as of its own turn; a fetched reference is read right after the site that made it. */
+ * another. An ordinary consumer of a variable's reference reads it through a site of its own right before it, so that each consumer sees
+ * the value as of its own turn; a fetched reference is read right after the site that made it. */
 #include "exec/plan_state.h"
 
 enum { VALUE_TEMPORARY, VALUE_FEED, VALUE_CONSTANT };
@@ -165,7 +165,8 @@ static hr_status_t resolve_fetches(slots_t* s) {
   s->fetch_values = hr_arena_array(s->scratch, (size_t)d->fetch_count, sizeof *s->fetch_values);
   if (!s->fetch_values) return hr_status_out_of_memory();
   for (int32_t i = 0; i < d->fetch_count; ++i) {
-    if (s->base[d->fetches[i].node->id] < 0) return HR_ERROR(INTERNAL, "fetch %d, of node '%s', is not part of the plan", i, d->fetches[i].node->name.data);
+    if (s->base[d->fetches[i].node->id] < 0)
+      return HR_ERROR(INTERNAL, "fetch %d, of node '%s', is not part of the plan", i, d->fetches[i].node->name.data);
     s->fetch_values[i] = value_of(s, d->fetches[i]);
   }
   return NULL;

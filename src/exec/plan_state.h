@@ -8,7 +8,7 @@
 #ifndef HR_EXEC_PLAN_STATE_H
 #define HR_EXEC_PLAN_STATE_H
 #include "exec/plan.h"
-#include "graph/node_class.h"
+#include "op/node_class.h"
 #include "rt/variable.h"
 
 typedef struct {

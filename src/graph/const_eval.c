@@ -6,7 +6,7 @@
  * here: the step will say so when it runs. Bounds: CONST_MOST_NODES nodes a question, CONST_MOST_ELEMENTS elements a value. */
 #include "graph/const_eval.h"
 
-#include "graph/node_class.h"
+#include "op/node_class.h"
 
 enum { CONST_MOST_NODES = 256, CONST_MOST_ELEMENTS = 4096 };
 

@@ -3,7 +3,7 @@
 #include "graph/copy.h"
 
 #include "graph/edges.h"
-#include "graph/node_class.h"
+#include "op/node_class.h"
 
 /* --- feeds: ARG nodes, with a definition of their own so that no op registry is needed ------------------------------------------- */
 static const hr_op_t copy_arg_op = {.name = "_Arg",

@@ -6,7 +6,7 @@
 #include "graph/grad.h"
 #include <stdio.h>
 #include "graph/grad_pass.h"
-#include "graph/node_class.h"
+#include "op/node_class.h"
 
 /* --- the scope's name -------------------------------------------------------------------------------------------------------------- */
 /* The k of "gradients_<k>/..." (0 without a number); -1 for other names. */

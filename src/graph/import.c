@@ -5,7 +5,7 @@
 #include "graph/edges.h"
 #include "graph/function.h"
 #include "graph/import_state.h"
-#include "graph/node_class.h"
+#include "op/node_class.h"
 
 void hr_import_results_deinit(hr_import_results_t* r) {
   hr_vec_deinit(&r->outputs);

@@ -6,7 +6,7 @@
 #include "graph/edges.h"
 #include "graph/function.h"
 #include "graph/names.h"
-#include "graph/node_class.h"
+#include "op/node_class.h"
 #include "graph/resolve.h"
 #include "graph/shapes.h"
 

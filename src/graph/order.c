@@ -2,7 +2,7 @@
 /* Kahn's algorithm with a queue: linear, and stable in the sense that what becomes ready first comes first. */
 #include "graph/order.h"
 
-#include "graph/node_class.h"
+#include "op/node_class.h"
 
 bool hr_order_is_back_edge(const hr_node_t* producer, const hr_node_t* consumer) {
   int from = producer->attrs.def->node_class, to = consumer->attrs.def->node_class;

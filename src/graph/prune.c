@@ -2,7 +2,7 @@
 /* Depth first from what is asked for, with a stack of our own; a node is emitted after all it needs, so the order is topological. */
 #include "graph/prune.h"
 
-#include "graph/node_class.h"
+#include "op/node_class.h"
 #include "graph/order.h"
 
 enum { PRUNE_SEEN = 1, PRUNE_FED = 2 };

@@ -2,7 +2,6 @@
 /* Readers of values among the live nodes. Passes before have left dead nodes that still count as consumers in the graph. */
 #include "session/fuse.h"
 #include "base/alloc.h"
-#include "graph/node_class.h"
 
 hr_status_t hr_fuse_init(hr_program_t* p, hr_fuse_t* out) {
   const int64_t count = p->graph->nodes.count;
@@ -52,9 +51,4 @@ hr_status_t hr_fuse_move_shapes(const hr_fuse_t* f, hr_value_t from, hr_value_t 
     if (hr_fuse_is_live(f, c) && node_is_shape(c)) HR_TRY(hr_graph_set_input(f->p->graph, c, 0, to));
   }
   return NULL;
-}
-
-const hr_tensor_t* hr_fuse_constant(hr_value_t v) {
-  const hr_node_t* n = v.node;
-  return n->attrs.def->node_class == HR_NODE_CONST && n->control_count == 0 ? hr_attrs_tensor(&n->attrs, "value") : NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RunMetadata = 1 step_stats (StepStats = 1 dev_stats), 3 partition_graphs. DeviceStepStats = 1 device, 2 node_stats. NodeExecStats = 1 name,
- * 2 start (microseconds of wall time), 3 and 4 operation start and end, 5 end (relative), 7 outputs, 8 label, 9 scheduled, 10 thread; 13 to 17
- * the same times in nanoseconds. */
+/* RunMetadata = 1 step_stats (StepStats = 1 dev_stats), 3 partition_graphs. DeviceStepStats = 1 device, 2 node_stats. NodeExecStats = 1
+ * name, 2 start (microseconds of wall time), 3 and 4 operation start and end, 5 end (relative), 7 outputs, 8 label, 9 scheduled, 10 thread;
+ * 13 to 17 the same times in nanoseconds. */
 #include "session/metadata.h"
 #include "base/clock.h"
 #include "base/alloc.h"
@@ -28,7 +28,8 @@ static void write_output(hr_writer_t* w, int32_t slot, const hr_tensor_t* t) {
   hr_writer_end(w, output, 32);
 }
 
-static void node_done(hr_observer_t* self, const hr_site_t* site, const hr_slot_t* slots, int64_t start_ns, int64_t end_ns, hr_status_t status) {
+static void node_done(hr_observer_t* self, const hr_site_t* site, const hr_slot_t* slots, int64_t start_ns, int64_t end_ns,
+                      hr_status_t status) {
   hr_metadata_t* m = (hr_metadata_t*)self;
   hr_writer_t* w = &m->nodes;
   int64_t start = start_ns + m->wall_offset_ns, span = end_ns - start_ns;

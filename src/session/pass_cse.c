@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Common subexpressions: of nodes that compute the same from the same, the first stays. The same means: op, attrs, inputs and the nodes waited
- * for are equal, so what a control edge tells apart stays apart. Inputs of commutative ops are compared in either order. Large constants are
- * only equal when they are one tensor; comparing their bytes would cost more than it saves. */
+/* Common subexpressions: of nodes that compute the same from the same, the first stays. The same means: op, attrs, inputs and the nodes
+ * waited for are equal, so what a control edge tells apart stays apart. Inputs of commutative ops are compared in either order. Large
+ * constants are only equal when they are one tensor; comparing their bytes would cost more than it saves. */
 #include "base/alloc.h"
-#include "graph/node_class.h"
+#include "op/node_class.h"
 #include "session/passes.h"
 
 enum { CSE_LARGE_BYTES = 1024 };
@@ -52,10 +52,12 @@ static bool same_inputs(const hr_node_t* a, const hr_node_t* b) {
 }
 
 static bool same_node(const hr_node_t* a, const hr_node_t* b) {
-  if (a->attrs.def != b->attrs.def || a->output_count != b->output_count || !same_inputs(a, b) || !hr_str_equal(a->device, b->device)) return false;
+  if (a->attrs.def != b->attrs.def || a->output_count != b->output_count || !same_inputs(a, b) || !hr_str_equal(a->device, b->device))
+    return false;
   const hr_tensor_t *large_a = large_constant(a), *large_b = large_constant(b);
-  if (large_a || large_b) return large_a && large_b && large_a->data == large_b->data && large_a->count == large_b->count && large_a->dtype == large_b->dtype &&
-                                 hr_shape_equal(&large_a->shape, &large_b->shape);
+  if (large_a || large_b)
+    return large_a && large_b && large_a->data == large_b->data && large_a->count == large_b->count && large_a->dtype == large_b->dtype &&
+           hr_shape_equal(&large_a->shape, &large_b->shape);
   for (int32_t i = 0; i < a->attrs.def->attr_count; ++i)
     if (!hr_attr_equal(&a->attrs.values[i], &b->attrs.values[i])) return false;
   return true;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Constant folding: a node all of whose inputs are constants becomes constants, computed once, here, by its own kernel.
  *
- * Not folded: what is stateful, random or has side effects; what control edges order; results beyond the size cap. A node whose kernel fails
- * (a division by zero) is left for the step to report. Values in the middle of a folded region are never made nodes; only those that something
- * else reads are. Besides, the graph may know more: values it found from static shapes, which hold unless something but placeholders is fed. */
+ * Not folded: what is stateful, random or has side effects; what control edges order; results beyond the size cap. A node whose kernel
+ * fails (a division by zero) is left for the step to report. Values in the middle of a folded region are never made nodes; only those that
+ * something else reads are. Besides, the graph may know more: values it found from static shapes, which hold unless something but
+ * placeholders is fed. */
 #include "base/alloc.h"
 #include "graph/const_eval.h"
-#include "graph/node_class.h"
+#include "op/node_class.h"
 #include "session/passes.h"
 
 typedef struct {
@@ -19,8 +20,7 @@ typedef struct {
 
 static const hr_tensor_t* known_value(const fold_t* f, hr_value_t v) {
   if (f->values[v.node->id]) return &f->values[v.node->id][v.index];
-  if (v.node->attrs.def->node_class == HR_NODE_CONST && v.node->control_count == 0) return hr_attrs_tensor(&v.node->attrs, "value");
-  return NULL;
+  return hr_program_constant(v);
 }
 
 static bool types_are_values(const int32_t* types, int32_t count) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuses what follows a convolution or a matrix product of floats into it: a bias (BiasAdd, or Add of a vector as long as the last axis), batch norm
- * with constant parameters after a constant filter (folded into filter and bias: last bits differ), a residual of the same static shape, and an
- * activation. Only while each value in between has one reader, so nothing is computed twice and gradients keep what they read; Shape nodes of a
- * value in between, which gradients leave behind, read the fused node instead, since all have one shape. */
+/* Fuses what follows a convolution or a matrix product of floats into it: a bias (BiasAdd, or Add of a vector as long as the last axis),
+ * batch norm with constant parameters after a constant filter (folded into filter and bias: last bits differ), a residual of the same
+ * static shape, and an activation. Only while each value in between has one reader, so nothing is computed twice and gradients keep what
+ * they read; Shape nodes of a value in between, which gradients leave behind, read the fused node instead, since all have one shape. */
 #include <math.h>
 #include "session/fuse.h"
 #include "session/passes.h"
@@ -45,7 +45,9 @@ static void accept_next(chain_t* c, const next_t* next) {
 }
 
 /* The operand is made before every Shape node that will read the fused node: no cycle can arise. */
-static bool operand_is_early(const hr_fuse_t* f, const next_t* next, hr_value_t v) { return f->p->ranks.data[v.node->id] < next->oldest_shape; }
+static bool operand_is_early(const hr_fuse_t* f, const next_t* next, hr_value_t v) {
+  return f->p->ranks.data[v.node->id] < next->oldest_shape;
+}
 
 /* --- what may follow ---------------------------------------------------------------------------------------------------------------- */
 
@@ -57,7 +59,9 @@ static bool vector_fits(const chain_t* c, hr_value_t v) {
 static bool is_bias(const chain_t* c, const next_t* next, hr_value_t* out) {
   *out = next->node->inputs[1 - next->input];
   const bool nhwc = !c->conv || hr_str_is(format_of(c->root), "NHWC");
-  if (op_is(next->node, "BiasAdd")) return next->input == 0 && (c->conv ? hr_str_equal(format_of(next->node), format_of(c->root)) : hr_str_is(format_of(next->node), "NHWC"));
+  if (op_is(next->node, "BiasAdd"))
+    return next->input == 0 &&
+           (c->conv ? hr_str_equal(format_of(next->node), format_of(c->root)) : hr_str_is(format_of(next->node), "NHWC"));
   return op_adds(next->node) && nhwc && vector_fits(c, *out);
 }
 
@@ -73,14 +77,14 @@ static bool is_float_vector(const hr_tensor_t* t, int64_t n) { return t && t->dt
 
 static void take_norm(const hr_fuse_t* f, chain_t* c) {
   next_t next;
-  const hr_tensor_t* filter = hr_fuse_constant(c->root->inputs[1]);
+  const hr_tensor_t* filter = hr_program_constant(c->root->inputs[1]);
   if (!c->conv || !filter || filter->shape.rank != 4 || !find_next(f, c, &next) || next.input != 0) return;
   if (!op_is(next.node, "FusedBatchNorm") && !op_is(next.node, "FusedBatchNormV2") && !op_is(next.node, "FusedBatchNormV3")) return;
   if (hr_attrs_bool(&next.node->attrs, "is_training") || !hr_str_equal(format_of(next.node), format_of(c->root))) return;
   const int64_t n = filter->shape.dims[3];
-  if (c->bias.node && !is_float_vector(hr_fuse_constant(c->bias), n)) return;
+  if (c->bias.node && !is_float_vector(hr_program_constant(c->bias), n)) return;
   for (int i = 1; i < 5; ++i)
-    if (!is_float_vector(hr_fuse_constant(next.node->inputs[i]), n)) return;
+    if (!is_float_vector(hr_program_constant(next.node->inputs[i]), n)) return;
   for (int64_t i = 0; i < next.node->consumers.count; ++i)
     if (next.node->consumers.data[i].output != 0 && hr_fuse_is_live(f, next.node->consumers.data[i].node)) return;
   c->norm = next.node;
@@ -117,9 +121,9 @@ static void take_activation(const hr_fuse_t* f, chain_t* c) {
 /* --- batch norm into filter and bias ------------------------------------------------------------------------------------------------ */
 
 static hr_status_t fold_norm(hr_program_t* p, chain_t* c, hr_value_t* filter) {
-  const hr_tensor_t *w = hr_fuse_constant(*filter), *old = c->bias.node ? hr_fuse_constant(c->bias) : NULL;
+  const hr_tensor_t *w = hr_program_constant(*filter), *old = c->bias.node ? hr_program_constant(c->bias) : NULL;
   const float* v[4];
-  for (int i = 0; i < 4; ++i) v[i] = hr_fuse_constant(c->norm->inputs[i + 1])->data; /* scale, offset, mean, variance */
+  for (int i = 0; i < 4; ++i) v[i] = hr_program_constant(c->norm->inputs[i + 1])->data; /* scale, offset, mean, variance */
   const int64_t n = w->shape.dims[3];
   const double epsilon = (double)hr_attrs_float(&c->norm->attrs, "epsilon");
   const hr_shape_t vector = hr_shape_vector(n);

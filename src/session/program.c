@@ -2,7 +2,7 @@
 /* Programs: the working copy, edits that keep fetches in step with nodes, and what is live at the end. */
 #include "session/program.h"
 #include "base/alloc.h"
-#include "graph/node_class.h"
+#include "op/node_class.h"
 
 static void* program_array(hr_program_t* p, int64_t count, size_t size) { return hr_arena_array(&p->graph->arena, (size_t)count, size); }
 
@@ -138,6 +138,11 @@ bool hr_program_is_fixed(const hr_node_t* node) {
   for (int32_t i = 0; i < node->output_count; ++i)
     if (hr_dtype_is_ref(node->output_types[i])) return true;
   return false;
+}
+
+const hr_tensor_t* hr_program_constant(hr_value_t v) {
+  const hr_node_t* n = v.node;
+  return n->attrs.def->node_class == HR_NODE_CONST && n->control_count == 0 ? hr_attrs_tensor(&n->attrs, "value") : NULL;
 }
 
 /* --- what is live ------------------------------------------------------------------------------------------------------------------- */

@@ -42,6 +42,9 @@ static inline bool hr_program_is_target(const hr_program_t* p, const hr_node_t* 
 /* Nothing else may be done to such a node but run it, once, when asked: stateful, side effects, references, control flow, blocking. */
 bool hr_program_is_fixed(const hr_node_t* node);
 
+/* The value if a constant gives it, whatever happens; else NULL. */
+const hr_tensor_t* hr_program_constant(hr_value_t v);
+
 /* Finds what is live. */
 HR_MUST_USE hr_status_t hr_program_finish(hr_program_t* p);
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A signature: which endpoints are fed, fetched and run. Literal: in the caller's order, which is what a steady client repeats; it is compared
- * pointer by pointer. Normal: sorted, without repeated fetches and targets; runs that differ in order alone share what was prepared. */
+/* A signature: which endpoints are fed, fetched and run. Literal: in the caller's order, which is what a steady client repeats; it is
+ * compared pointer by pointer. Normal: sorted, without repeated fetches and targets; runs that differ in order alone share what was
+ * prepared. */
 #ifndef HR_SESSION_SIGNATURE_H
 #define HR_SESSION_SIGNATURE_H
 #include "session/session.h"

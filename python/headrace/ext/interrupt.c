@@ -3,7 +3,7 @@
  * interpreter's, wakes a thread that cancels the step under way in the main thread. The step fails with CANCELLED, and the interpreter
  * raises KeyboardInterrupt (or runs the script's own handler) as soon as it has the word.
  *
- * Races: the waker locks while it cancels, and `interrupt_end` takes the same lock once cancellation was seen, so a token is never
+ * Races: the waker locks while it cancels, and `hrpy_interrupt_end` takes the same lock once cancellation was seen, so a token is never
  * renewed under the waker's hands. A signal between steps finds no step and does nothing here. */
 #include <semaphore.h>
 #include <signal.h>
