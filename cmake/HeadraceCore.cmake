@@ -11,9 +11,8 @@ list(FILTER HR_VEC_SOURCES INCLUDE REGEX "\\.vec\\.c$")
 list(FILTER HR_SOURCES EXCLUDE REGEX "\\.vec\\.c$")
 list(FILTER HR_SOURCES EXCLUDE REGEX "/src/dnn/onednn[^/]*\\.c$")  # libheadrace_dnn.so
 list(FILTER HR_SOURCES EXCLUDE REGEX "/src/capi/shim[^/]*\\.c$")   # libtensorflow*.so.2
-if(HEADRACE_POOL STREQUAL "openmp") # twins of one contract, base/pool.h
+if(HEADRACE_POOL STREQUAL "team") # twins of one contract, base/pool.h
   list(FILTER HR_SOURCES EXCLUDE REGEX "/src/base/pool_pthread\\.c$")
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/base/pool.c PROPERTIES COMPILE_OPTIONS "${OpenMP_C_FLAGS}")
 else()
   list(FILTER HR_SOURCES EXCLUDE REGEX "/src/base/pool\\.c$")
 endif()

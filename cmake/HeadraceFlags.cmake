@@ -24,7 +24,7 @@ if(HEADRACE_SANITIZE)
   target_compile_options(headrace_flags INTERFACE
     -fsanitize=${HEADRACE_SANITIZE} -fno-omit-frame-pointer -g -O1 -fno-sanitize-recover=all)
   target_link_options(headrace_flags INTERFACE -fsanitize=${HEADRACE_SANITIZE})
-  set(HEADRACE_POOL pthread) # an OpenMP runtime that is not instrumented hides or invents races
+  set(HEADRACE_POOL pthread) # its mutexes are what sanitizers understand best
 else()
   set(HR_NO_UNDEFINED -Wl,-z,defs) # of our libraries; a sanitizer's own functions come from the program
 endif()
@@ -32,8 +32,11 @@ if(HEADRACE_COVERAGE)
   target_compile_options(headrace_flags INTERFACE --coverage -O0 -g)
   target_link_options(headrace_flags INTERFACE --coverage)
 endif()
-if(NOT HEADRACE_POOL MATCHES "^(openmp|pthread)$")
-  message(FATAL_ERROR "HEADRACE_POOL is '${HEADRACE_POOL}'; it can be openmp or pthread")
+if(HEADRACE_POOL STREQUAL "openmp") # its name in older build folders
+  set(HEADRACE_POOL team)
+endif()
+if(NOT HEADRACE_POOL MATCHES "^(team|pthread)$")
+  message(FATAL_ERROR "HEADRACE_POOL is '${HEADRACE_POOL}'; it can be team or pthread")
 endif()
 
 # Vector files: the same text once per instruction set. No -march=native anywhere: the choice is made at load.

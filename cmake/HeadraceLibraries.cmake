@@ -30,8 +30,6 @@ if(HEADRACE_DNN)
   if(HR_DNN_SOURCES)
     hr_find(DNNL dnnl dnnl.h libdnnl-dev)
     hr_part(headrace_dnn "headrace;${DNNL_LIBRARY}" ${HR_DNN_SOURCES})
-    find_package(OpenMP REQUIRED COMPONENTS C)
-    target_link_libraries(headrace_dnn PRIVATE OpenMP::OpenMP_C) # it sets the thread count of the runtime that oneDNN uses
     target_include_directories(headrace_dnn SYSTEM PRIVATE ${DNNL_INCLUDE})
   endif()
 endif()

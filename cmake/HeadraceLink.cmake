@@ -21,7 +21,3 @@ target_include_directories(headrace_deps SYSTEM INTERFACE
   ${SLEEF_INCLUDE} ${PROTOBUF_C_INCLUDE} ${PCRE2_INCLUDE} ${ZLIB_INCLUDE_DIRS} ${PNG_INCLUDE_DIRS})
 target_link_libraries(headrace_deps INTERFACE
   ${SLEEF_LIBRARY} ${PROTOBUF_C_LIBRARY} ZLIB::ZLIB PNG::PNG Threads::Threads m ${CMAKE_DL_LIBS})
-if(HEADRACE_POOL STREQUAL "openmp")
-  find_package(OpenMP REQUIRED COMPONENTS C)
-  target_link_options(headrace_deps INTERFACE ${OpenMP_C_FLAGS}) # links the runtime; only pool.c is compiled with it
-endif()

@@ -2,8 +2,8 @@
 /* The one intra-op pool: splits a range over this step's share of the cores.
  *
  * The chunk grid depends on count and cost alone, never on load or on how many threads are free, so results do not depend
- * on them either. Concurrent steps lease whole cores: when none is free the caller runs its chunks alone. The usual twin stands on OpenMP
- * (the pool that Debian's oneDNN uses too); pool_pthread.c is for sanitizer builds. After fork the child runs single-threaded. */
+ * on them either. Concurrent steps lease whole cores: when none is free the caller runs its chunks alone. The usual twin stands on
+ * base/team.h, which oneDNN's regions run on too; pool_pthread.c is for sanitizer builds. After fork the child runs single-threaded. */
 #ifndef HR_BASE_POOL_H
 #define HR_BASE_POOL_H
 #include <stdint.h>

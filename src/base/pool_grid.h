@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What both twins of the pool share: the chunk grid, the record of one run, and whether threads may be used here. Internal to
- * pool_openmp and pool_pthread. */
+ * pool.c and pool_pthread.c. */
 #ifndef HR_BASE_POOL_GRID_H
 #define HR_BASE_POOL_GRID_H
 #include <stdbool.h>

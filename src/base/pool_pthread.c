@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pool on pthreads, for sanitizer builds, which do not understand OpenMP's own synchronisation. Built instead of pool.c.
+/* The pool on pthreads, for sanitizer builds: no futexes. Built instead of pool.c.
  *
  * One run at a time has the workers; a run that finds them busy goes through its chunks alone. Workers are started when first
  * needed and stay. Protocol: the caller publishes the grid and raises `generation` under the mutex; workers join while `joinable`

@@ -8,12 +8,14 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/team.h"
 #include "base/sync.h"
 
 static hr_once_t dnn_once = HR_ONCE_INIT;
 static const hr_dnn_t* dnn_table;
 
-static const hr_dnn_host_t dnn_host = {HR_DNN_ABI, hr_status_create, hr_status_out_of_memory, hr_alloc_aligned, hr_free};
+static const hr_dnn_host_t dnn_host = {HR_DNN_ABI, hr_status_create, hr_status_out_of_memory, hr_alloc_aligned, hr_free,
+                                       hr_team_run, hr_team_size, hr_team_member, hr_team_is_inside, hr_team_barrier};
 
 /* The path of an object beside the one that holds this function; false when it does not fit or is not known. */
 static bool find_dnn_path(char* path, size_t size) {

@@ -51,7 +51,7 @@ typedef struct {
   bool (*pack_fits)(const hr_dnn_pack_t* pack, const hr_dnn_prim_t* p); /* the pack was made for this primitive */
   void (*unpack)(hr_dnn_pack_t* pack);                                  /* releases; accepts NULL */
 } hr_dnn_t;
-enum { HR_DNN_ABI = 2 };
+enum { HR_DNN_ABI = 3 };
 const hr_dnn_t* hr_dnn(void);
 
 /* What the object needs of us, and the one symbol it exports (HR_DNN_OPEN). */
@@ -61,6 +61,11 @@ typedef struct {
   hr_status_t (*out_of_memory)(void);
   void* (*alloc)(size_t bytes, size_t alignment);
   void (*release)(void* block);
+  void (*team_run)(int threads, bool optional, void (*fn)(void* arg, int member), void* arg); /* base/team.h */
+  int (*team_size)(void);
+  int (*team_member)(void);
+  bool (*team_is_inside)(void);
+  void (*team_barrier)(void);
 } hr_dnn_host_t;
 typedef const hr_dnn_t* (*hr_dnn_open_fn)(const hr_dnn_host_t* host); /* NULL: another abi, or no engine on this machine */
 #define HR_DNN_OPEN "hr_dnn_open"

@@ -84,6 +84,6 @@ hr_status_t hr_onednn_run_packed(hr_dnn_prim_t* p, const float* a, const hr_dnn_
 hr_status_t hr_onednn_pack(hr_dnn_prim_t* p, const float* b, int threads, hr_dnn_pack_t** out);
 void hr_onednn_drop_spares(hr_dnn_prim_t* p);
 void hr_onednn_release(hr_dnn_prim_t* p);
-int hr_onednn_threads_begin(int threads); /* this thread's OpenMP team size, for making and running; gives the old one back */
+int hr_onednn_threads_begin(int threads); /* how many threads oneDNN sees, for making and running; gives the old one back */
 void hr_onednn_threads_end(int old);
 #endif

@@ -5,10 +5,6 @@
 #include <string.h>
 #include "dnn/onednn.h"
 
-/* The two functions of libgomp that we need, declared here: <omp.h> lies in a compiler's own folder. */
-extern int omp_get_max_threads(void);
-extern void omp_set_num_threads(int threads);
-
 struct hr_onednn_run {
   dnnl_stream_t stream;
   dnnl_memory_t memory[HR_ONEDNN_ROLES]; /* the caller's pointers are set before each run */
@@ -16,16 +12,6 @@ struct hr_onednn_run {
   void *wanted_data, *scratch_data;
   void* handles[HR_ONEDNN_ROLES + 1]; /* what is set now; a call that repeats pointers saves the setting */
 };
-
-int hr_onednn_threads_begin(int threads) {
-  const int old = omp_get_max_threads();
-  if (old != threads) omp_set_num_threads(threads);
-  return old;
-}
-
-void hr_onednn_threads_end(int old) {
-  if (omp_get_max_threads() != old) omp_set_num_threads(old);
-}
 
 static void destroy_run(hr_onednn_run_t* r) {
   if (!r) return;
