@@ -120,33 +120,9 @@ _MODULES = {
     "python_io": "python_io",
      "saved_model": "saved_model"}
 # modules that gather functions under other names: tf.math.log is tf.log
-_GATHERED = (
-    "math",
-    "linalg",
-    "random",
-    "bitwise",
-    "strings",
-    "io",
-    "dtypes",
-    "debugging",
-    "quantization",
-    "sparse",
-    "manip",
-    "version",
-    "graph_util",
-    "sysconfig",
-    "nest",
-    "config",
-    "compat",
-    "resource_loader",
-    "autograph",
-    "random_names",
-    "signal",
-    "spectral",
-    "sets",
-    "lookup",
-    "data",
-     "contrib")
+_GATHERED = ("math", "linalg", "random", "bitwise", "strings", "io", "dtypes", "debugging", "quantization", "sparse", "manip", "version",
+             "graph_util", "sysconfig", "nest", "config", "compat", "resource_loader", "autograph", "random_names", "signal", "spectral",
+             "sets", "lookup", "data", "contrib")
 _MESSAGES = frozenset(
     """GraphDef NodeDef AttrValue NameAttrList ConfigProto GPUOptions GraphOptions OptimizerOptions RunOptions RunMetadata Summary
     SummaryMetadata HistogramProto MetaGraphDef Event LogMessage SessionLog TensorInfo""".split())

@@ -400,18 +400,8 @@ def slice(input_, begin, size, name=None):
     return gen.Slice(input_, begin, size, name)
 
 
-def strided_slice(
-    input_,
-    begin,
-    end,
-    strides=None,
-    begin_mask=0,
-    end_mask=0,
-    ellipsis_mask=0,
-    new_axis_mask=0,
-    shrink_axis_mask=0,
-    var=None,
-     name=None):
+def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0,
+                  var=None, name=None):
     with name_scope(name, "strided_slice", [input_]) as scope:
         if strides is None:
             strides = ones_like(convert_to_tensor(begin))
@@ -612,12 +602,7 @@ def matrix_diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_va
     k,
     num_rows,
     num_cols,
-    constant(
-        padding_value,
-        diagonal.dtype.base_dtype,
-        name="padding_value"),
-        align,
-         name=scope)
+    constant(padding_value, diagonal.dtype.base_dtype, name="padding_value"), align, name=scope)
         return gen.MatrixDiag(diagonal, name=scope)
 
 

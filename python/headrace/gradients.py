@@ -178,10 +178,7 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         h,
         _Tensor) else h.values if isinstance(
             h,
-            IndexedSlices) else convert_to_tensor(
-                h,
-                name="x",
-                 as_ref=True) for h in handles]
+            IndexedSlices) else convert_to_tensor(h, name="x", as_ref=True) for h in handles]
     if not targets:
         return []
     graph = (ys + targets)[0].graph

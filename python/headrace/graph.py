@@ -226,17 +226,8 @@ class Graph(_headrace.Graph):
         self._restricted = True
 
     # --- making operations
-    def create_op(
-    self,
-    op_type,
-    inputs,
-    dtypes=None,
-    input_types=None,
-    name=None,
-    attrs=None,
-    op_def=None,
-    compute_shapes=True,
-     compute_device=True):
+    def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None, op_def=None, compute_shapes=True,
+                  compute_device=True):
         """The operation op_type of the given tensors; attrs by name (Python values or AttrValue messages)."""
         self._check_not_finalized()
         name = op_type if name is None else name

@@ -83,11 +83,8 @@ def imag(input, name=None):
 
 def complex(real, imag, name=None):
     real, imag = convert_to_tensor(real, name="real"), convert_to_tensor(imag, name="imag")
-    return gen.Complex(
-    real,
-    imag,
-    Tout=dtypes.complex128 if real.dtype.base_dtype is dtypes.float64 else dtypes.complex64,
-     name=name or "Complex")
+    return gen.Complex(real, imag, Tout=dtypes.complex128 if real.dtype.base_dtype is dtypes.float64 else dtypes.complex64,
+                       name=name or "Complex")
 
 
 def angle(input, name=None):
@@ -333,15 +330,8 @@ def _zero_of(t):
     return constant(0, t.dtype.base_dtype, name="SelectV2/e")
 
 
-def count_nonzero(
-    input_tensor=None,
-    axis=None,
-    keepdims=None,
-    dtype=dtypes.int64,
-    name=None,
-    reduction_indices=None,
-    keep_dims=None,
-     input=None):
+def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int64, name=None, reduction_indices=None, keep_dims=None,
+                  input=None):
     x = input if input_tensor is None else input_tensor
     with name_scope(name, "count_nonzero", [x]):
         x = convert_to_tensor(x, name="input")
@@ -362,17 +352,8 @@ arg_max, arg_min = argmax, argmin
 
 
 # --- products -----------------------------------------------------------
-def matmul(
-    a,
-    b,
-    transpose_a=False,
-    transpose_b=False,
-    adjoint_a=False,
-    adjoint_b=False,
-    a_is_sparse=False,
-    b_is_sparse=False,
-    output_type=None,
-     name=None):
+def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False, b_is_sparse=False,
+           output_type=None, name=None):
     if transpose_a and adjoint_a or transpose_b and adjoint_b:
         raise ValueError("Only one of transpose_a and adjoint_a (transpose_b and adjoint_b) can be True.")
     if not (isinstance(a, _Tensor) and isinstance(b, _Tensor)):

@@ -111,28 +111,13 @@ class FIFOQueue(QueueBase):
 class RandomShuffleQueue(QueueBase):
     """Out in random order, of at least min_after_dequeue elements."""
 
-    def __init__(
-    self,
-    capacity,
-    min_after_dequeue,
-    dtypes,
-    shapes=None,
-    names=None,
-    seed=None,
-    shared_name=None,
-     name="random_shuffle_queue"):
+    def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None, shared_name=None,
+                 name="random_shuffle_queue"):
         from headrace.graph import get_seed
         types, shapes, names = _lists(dtypes, shapes, names)
         seed1, seed2 = get_seed(seed)
-        ref = gen.RandomShuffleQueueV2(
-    types,
-    shapes or [],
-    capacity,
-    min_after_dequeue,
-    seed1 or 0,
-    seed2 or 0,
-    shared_name=shared_name or "",
-     name=name)
+        ref = gen.RandomShuffleQueueV2(types, shapes or [], capacity, min_after_dequeue, seed1 or 0, seed2 or 0,
+                                       shared_name=shared_name or "", name=name)
         super(RandomShuffleQueue, self).__init__(types, shapes, names, ref)
 
 

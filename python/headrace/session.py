@@ -34,10 +34,7 @@ def run_in_session(element, feed_dict, graph, session):
     "run",
     "run") if isinstance(
         element,
-        _headrace.Operation) else (
-            "evaluate tensor",
-            "eval",
-             "eval")))
+        _headrace.Operation) else ("evaluate tensor", "eval", "eval")))
         if session.graph is not graph:
             raise ValueError(
     "Cannot use the default session to %s: the %s graph is different from the session's graph. Pass an explicit session to it." %
@@ -113,10 +110,7 @@ class _Fetches(object):
         fetch.indices,
         fetch.dense_shape) if isinstance(
             fetch,
-            IndexedSlices) else (
-                fetch.indices,
-                fetch.values,
-                 fetch.dense_shape))]
+            IndexedSlices) else (fetch.indices, fetch.values, fetch.dense_shape))]
         kind = IndexedSlicesValue if isinstance(fetch, IndexedSlices) else SparseTensorValue
         return lambda values: kind(*[None if p is None else p(values) for p in parts])
 
@@ -136,10 +130,7 @@ def _feed_pairs(graph, feed_dict):
             order = (
     key.values,
     key.indices,
-    key.dense_shape) if type(key).__name__ == "IndexedSlices" else (
-        key.indices,
-        key.values,
-         key.dense_shape)
+    key.dense_shape) if type(key).__name__ == "IndexedSlices" else (key.indices, key.values, key.dense_shape)
             pairs.extend((t, v) for t, v in zip(order, value) if t is not None)
             continue
         if isinstance(key, tuple):

@@ -46,12 +46,7 @@ def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
     replace_global,
     name) if isinstance(
         pattern,
-        str) else gen.RegexReplace(
-            input,
-            pattern,
-            rewrite,
-            replace_global,
-             name)
+        str) else gen.RegexReplace(input, pattern, rewrite, replace_global, name)
 
 
 def string_length(input, name=None, unit="BYTE"):

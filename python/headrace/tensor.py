@@ -204,24 +204,10 @@ def _add_tensor_operators():
     _or, _ror = _logical("BitwiseOr", "LogicalOr", "or")
     table = {
     "__add__": _make_add(),
-    "__radd__": _backward(
-        "AddV2",
-        "add"),
-        "__truediv__": _truediv,
-        "__rtruediv__": _rtruediv,
-        "__div__": _truediv,
-        "__rdiv__": _rtruediv,
-        "__and__": _and,
-        "__rand__": _rand,
-        "__or__": _or,
-        "__ror__": _ror,
-        "__xor__": _xor,
-        "__rxor__": _rxor,
-        "__invert__": _invert,
-        "__neg__": lambda self: gen.Neg(self),
-        "__abs__": _abs,
-        "__matmul__": _matmul,
-         "__rmatmul__": _rmatmul}
+    "__radd__": _backward("AddV2", "add"), "__truediv__": _truediv, "__rtruediv__": _rtruediv, "__div__": _truediv, "__rdiv__": _rtruediv,
+                          "__and__": _and, "__rand__": _rand, "__or__": _or, "__ror__": _ror, "__xor__": _xor, "__rxor__": _rxor,
+                          "__invert__": _invert, "__neg__": lambda self: gen.Neg(self), "__abs__": _abs, "__matmul__": _matmul,
+                          "__rmatmul__": _rmatmul}
     for method, op in (("sub", "Sub"), ("mul", "Mul"), ("floordiv", "FloorDiv"), ("mod", "FloorMod"), ("pow", "Pow")):
         table["__%s__" % method] = _forward(op, method)
         table["__r%s__" % method] = _backward(op, method)
@@ -341,15 +327,5 @@ def slice_helper(tensor, key, var=None):
             if begin.dtype.name == "int64" or end.dtype.name == "int64" or strides.dtype.name == "int64":
                 from headrace.math import cast
                 begin, end, strides = (v if v.dtype.name == "int64" else cast(v, "int64") for v in (begin, end, strides))
-        return strided_slice(
-    tensor,
-    begin,
-    end,
-    strides,
-    begin_mask,
-    end_mask,
-    ellipsis_mask,
-    new_axis_mask,
-    shrink_mask,
-    var=var,
-     name=scope)
+        return strided_slice(tensor, begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_mask, var=var,
+                             name=scope)

@@ -46,9 +46,7 @@ def _check_leaf(leaf, dtype):
         leaf,
         bool) or hasattr(
             leaf,
-            "__index__") and not isinstance(
-                leaf,
-                 bool)
+            "__index__") and not isinstance(leaf, bool)
         what = "int"
     elif dtype.name == "string":
         fine, what = isinstance(leaf, (str, bytes)), "bytes"
