@@ -11,7 +11,8 @@
 #include "base/sync.h"
 
 #define LIBRARY "libpcre2-8.so.0"
-enum { WORKSPACE_FIRST = 1 << 12, WORKSPACE_MOST = 1 << 22, MATCH_LIMIT = 1000000, DEPTH_LIMIT = 10000 };
+enum { WORKSPACE_FIRST = 1 << 11, WORKSPACE_MOST = 1 << 22, MATCH_LIMIT = 1000000, DEPTH_LIMIT = 10000,
+       WORK_LIMIT = 5000000 };
 
 struct hr_regex {
   pcre2_code* code;
@@ -20,7 +21,7 @@ struct hr_regex {
 /* The functions in use: X(name), each found under its name with PCRE2's suffix for bytes. */
 #define PCRE2_FUNCTIONS(X)                                                                                                          \
   X(compile) X(code_free) X(dfa_match) X(get_error_message) X(match_data_create) X(match_data_free) X(match_context_create)          \
-  X(match_context_free) X(set_match_limit) X(set_depth_limit)
+  X(match_context_free) X(set_match_limit) X(set_depth_limit) X(set_callout)
 static struct {
 #define X(name) __typeof__(pcre2_##name##_8)* name;
   PCRE2_FUNCTIONS(X)
@@ -55,7 +56,8 @@ static hr_status_t compile(hr_str_t pattern, hr_str_t translated, hr_regex_t* r)
   int error;
   PCRE2_SIZE at;
   r->code = pcre2.compile((PCRE2_SPTR8)translated.data, translated.size,
-                          PCRE2_UTF | PCRE2_ANCHORED | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_POSSESS,
+                          PCRE2_UTF | PCRE2_ANCHORED | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_POSSESS |
+                              PCRE2_AUTO_CALLOUT,
                           &error, &at, NULL);
   return r->code ? NULL : compile_error(pattern, error);
 }
@@ -81,13 +83,34 @@ void hr_regex_destroy(hr_regex_t* r) {
   hr_free(r);
 }
 
-/* One try with as much room for states. */
-static hr_status_t match_within(const hr_regex_t* r, hr_str_t text, pcre2_match_data* data, pcre2_match_context* limits, int room, int* result) {
-  int* workspace = hr_alloc((size_t)room * sizeof *workspace);
-  if (!workspace) return hr_status_out_of_memory();
-  *result = pcre2.dfa_match(r->code, (PCRE2_SPTR8)(text.data ? text.data : ""), text.size, 0, PCRE2_DFA_SHORTEST, data, limits, workspace,
-                            (size_t)room);
-  hr_free(workspace);
+typedef struct {
+  const hr_regex_t* regex;
+  hr_str_t text;
+  pcre2_match_data* data; /* what the engine allocates comes from malloc: it is no memory of ours */
+  pcre2_match_context* limits;
+} match_t;
+
+/* Called at each step of each state: what bounds the time that a pattern of many states takes on a long text. */
+static int count_work(pcre2_callout_block* block, void* left) {
+  (void)block;
+  return --*(int*)left < 0 ? PCRE2_ERROR_CALLOUT : 0;
+}
+
+static int match_in(const match_t* m, int* workspace, int room) {
+  return pcre2.dfa_match(m->regex->code, (PCRE2_SPTR8)(m->text.data ? m->text.data : ""), m->text.size, 0, PCRE2_DFA_SHORTEST, m->data, m->limits,
+                         workspace, (size_t)room);
+}
+
+/* With room for few states on the stack, then for more. */
+static hr_status_t match_with_room(const match_t* m, int* result) {
+  int first[WORKSPACE_FIRST];
+  *result = match_in(m, first, WORKSPACE_FIRST);
+  for (int room = 4 * WORKSPACE_FIRST; *result == PCRE2_ERROR_DFA_WSSIZE && room <= WORKSPACE_MOST; room *= 4) {
+    int* more = hr_alloc((size_t)room * sizeof *more);
+    if (!more) return hr_status_out_of_memory();
+    *result = match_in(m, more, room);
+    hr_free(more);
+  }
   return NULL;
 }
 
@@ -99,18 +122,17 @@ static hr_status_t match_result(int result, bool* out) {
 }
 
 hr_status_t hr_regex_match(const hr_regex_t* r, hr_str_t text, bool* out) {
-  pcre2_match_data* data = pcre2.match_data_create(1, NULL);
-  pcre2_match_context* limits = pcre2.match_context_create(NULL);
-  hr_status_t status = data && limits ? NULL : hr_status_out_of_memory();
-  int result = PCRE2_ERROR_DFA_WSSIZE;
+  match_t m = {r, text, pcre2.match_data_create(1, NULL), pcre2.match_context_create(NULL)};
+  hr_status_t status = m.data && m.limits ? NULL : hr_status_out_of_memory();
+  int result = 0, work = WORK_LIMIT;
   if (!status) {
-    pcre2.set_match_limit(limits, MATCH_LIMIT);
-    pcre2.set_depth_limit(limits, DEPTH_LIMIT);
+    pcre2.set_callout(m.limits, count_work, &work);
+    pcre2.set_match_limit(m.limits, MATCH_LIMIT);
+    pcre2.set_depth_limit(m.limits, DEPTH_LIMIT);
+    status = match_with_room(&m, &result);
   }
-  for (int room = WORKSPACE_FIRST; !status && result == PCRE2_ERROR_DFA_WSSIZE && room <= WORKSPACE_MOST; room *= 4)
-    status = match_within(r, text, data, limits, room, &result);
   if (!status) status = match_result(result, out);
-  pcre2.match_data_free(data);
-  pcre2.match_context_free(limits);
+  pcre2.match_data_free(m.data);
+  pcre2.match_context_free(m.limits);
   return status;
 }

@@ -7,6 +7,7 @@
 #include "ops/string/regex.h"
 
 enum { REPEAT_MOST = 1000, RUNE_MOST = 0x10ffff, DEPTH_MOST = 200 };
+#define GROUP SIZE_MAX
 typedef enum { LAST_NOTHING, LAST_ATOM, LAST_REPEAT } last_t; /* what a repetition operator would apply to */
 
 typedef struct {
@@ -14,6 +15,7 @@ typedef struct {
   size_t at;
   hr_strbuf_t* out;
   last_t last;
+  size_t mark, atom;               /* where in `out` the item at hand begins, and the last atom; GROUP: that is a group */
   int64_t size;                    /* the last atom's repetitions, multiplied along its nesting */
   int depth;
   int64_t worst[DEPTH_MOST + 1];   /* of each open group: the largest size in it */
@@ -34,6 +36,7 @@ static int hex_value(int c) { return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f
 static void write_rune(scan_t* s, int32_t rune) { hr_strbuf_format(s->out, "\\x{%x}", (unsigned)rune); }
 static void add_atom(scan_t* s) {
   s->last = LAST_ATOM;
+  s->atom = s->mark;
   s->size = 1;
   if (s->worst[s->depth] < 1) s->worst[s->depth] = 1;
 }
@@ -100,6 +103,13 @@ static hr_status_t take_escaped_rune(scan_t* s, int32_t* out) {
   return c < 0x80 && !is_letter(c) && !is_digit(c) ? NULL : syntax_error(s, "invalid escape sequence", from);
 }
 
+/* As RE2 spells them: L, Lu, Greek; PCRE2 is not so strict. */
+static bool is_property_name(hr_str_t name) {
+  if (!name.size || !is_letter((unsigned char)name.data[0])) return false;
+  const bool upper = name.data[0] < 'a', second_lower = name.size != 2 || name.data[1] >= 'a';
+  return upper && second_lower && (name.size > 1 || strchr("CLMNPSZ", name.data[0]));
+}
+
 /* \pN, \p{Greek}, \P{^Lu}; written as a script unless it is a category's one or two letters. */
 static hr_status_t take_property(scan_t* s) {
   const size_t from = s->at;
@@ -119,7 +129,7 @@ static hr_status_t take_property(scan_t* s) {
     negated = !negated;
     name = hr_str_slice(name, 1, name.size);
   }
-  if (!name.size || !is_letter((unsigned char)name.data[0])) return syntax_error(s, "invalid character class range", from);
+  if (!is_property_name(name)) return syntax_error(s, "invalid character class range", from);
   hr_strbuf_format(s->out, "\\%c{%s%.*s}", negated ? 'P' : 'p', name.size > 2 && !hr_str_is(name, "Any") ? "sc:" : "", HR_STR_ARG(name));
   return NULL;
 }
@@ -264,6 +274,7 @@ static hr_status_t close_group(scan_t* s) {
   const int64_t inner = s->worst[s->depth--];
   hr_strbuf_add_str(s->out, HR_STR(")"));
   add_atom(s);
+  s->atom = GROUP;
   if (inner > 1) s->size = inner;
   if (s->worst[s->depth] < s->size) s->worst[s->depth] = s->size;
   return NULL;
@@ -293,6 +304,21 @@ static bool parse_braces(const scan_t* s, size_t* end, int64_t* least, int64_t* 
   return at < s->text.size && s->text.data[at] == '}';
 }
 
+/* Puts the last atom into a group: the engine counts a single character's +, each count a state of its own, but not a group's. */
+static hr_status_t wrap_atom(scan_t* s) {
+  hr_strbuf_t* out = s->out;
+  if (s->atom == GROUP || out->failed) return NULL;
+  char* atom = hr_alloc_copy(out->data + s->atom, out->size - s->atom);
+  if (!atom) return hr_status_out_of_memory();
+  const size_t size = out->size - s->atom;
+  out->size = s->atom;
+  hr_strbuf_add_str(out, HR_STR("(?:"));
+  hr_strbuf_add(out, atom, size);
+  hr_strbuf_add_str(out, HR_STR(")"));
+  hr_free(atom);
+  return NULL;
+}
+
 static hr_status_t add_repeat(scan_t* s, size_t end) { /* checks the operator in [at, end), and takes it */
   const size_t from = s->at;
   s->at = end;
@@ -300,6 +326,7 @@ static hr_status_t add_repeat(scan_t* s, size_t end) { /* checks the operator in
   if (s->last == LAST_NOTHING) return syntax_error(s, "no argument for repetition operator", from);
   if (s->last == LAST_REPEAT) return syntax_error(s, "bad repetition operator", from);
   s->last = LAST_REPEAT;
+  if (s->text.data[from] == '+') HR_TRY(wrap_atom(s));
   hr_strbuf_add_str(s->out, hr_str_slice(s->text, from, end));
   return NULL;
 }
@@ -337,6 +364,7 @@ static hr_status_t take_quoted(scan_t* s) { /* \Q...\E */
       s->at += 2;
       return NULL;
     }
+    s->mark = s->out->size;
     HR_TRY(take_literal(s, &rune));
     write_rune(s, rune);
     add_atom(s);
@@ -372,6 +400,7 @@ static hr_status_t take_plain(scan_t* s) {
 }
 
 static hr_status_t take_one(scan_t* s) {
+  s->mark = s->out->size;
   switch (peek(s, 0)) {
     case '\\': return take_escape(s);
     case '[': return take_class(s);
