@@ -75,6 +75,16 @@ static hr_status_t model_read(hr_saved_model_t* m) {
   return status;
 }
 
+static int model_distinct_tags(const char* const* tags, int tag_count) {
+  int count = 0;
+  for (int i = 0; i < tag_count; ++i) {
+    int j = 0;
+    while (strcmp(tags[j], tags[i])) ++j;
+    count += j == i;
+  }
+  return count;
+}
+
 static hr_status_t model_tags_agree(hr_cursor_t meta_graph, const char* const* tags, int tag_count, bool* out) {
   hr_cursor_t info;
   hr_field_t field;
@@ -91,7 +101,7 @@ static hr_status_t model_tags_agree(hr_cursor_t meta_graph, const char* const* t
     if (!(met >> i & 1)) ++count;
     met |= UINT64_C(1) << i;
   }
-  *out = count == tag_count;
+  *out = count == model_distinct_tags(tags, tag_count);
   return NULL;
 }
 
@@ -110,6 +120,8 @@ static hr_status_t model_find(hr_saved_model_t* m, const char* const* tags, int 
   hr_field_t field;
   bool agree;
   if (tag_count > 64) return HR_ERROR(INVALID_ARGUMENT, "%d tags are given, 64 can be", tag_count);
+  for (int i = 0; i < tag_count; ++i)
+    if (!tags[i]) return HR_ERROR(INVALID_ARGUMENT, "tag %d is NULL", i);
   while (!hr_cursor_is_done(&c)) {
     HR_TRY(hr_cursor_next(&c, &field));
     if (field.key != HR_KEY_SPAN(MODEL_META_GRAPH)) continue;

@@ -48,6 +48,14 @@ TEST(a_model_is_loaded_and_run) {
   }
   CHECK(TF_LoadSessionFromSavedModel(NULL, NULL, dir, serve, 1, g, NULL, s) == NULL); /* the graph is not empty */
   CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_Graph* twice = TF_NewGraph();
+  const char* same[] = {"serve", "serve"}; /* tags are a set */
+  session = TF_LoadSessionFromSavedModel(NULL, NULL, dir, same, 2, twice, NULL, s);
+  if (CHECK_TF_OK(s)) TF_DeleteSession(session, s);
+  TF_DeleteGraph(twice);
+  const char* none[] = {"serve", NULL};
+  CHECK(TF_LoadSessionFromSavedModel(NULL, NULL, dir, none, 2, h, NULL, s) == NULL);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
   CHECK(TF_LoadSessionFromSavedModel(NULL, NULL, dir, serve, 1, h, meta, s) == NULL); /* nor is the buffer */
   CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
   CHECK(TF_LoadSessionFromSavedModel(NULL, NULL, dir, both, 2, h, NULL, s) == NULL);
