@@ -53,19 +53,6 @@ void TF_FunctionToFunctionDef(TF_Function* func, TF_Buffer* output_func_def, TF_
 }
 
 /* --- attrs ------------------------------------------------------------------------------------------------------------------------- */
-/* The key of an attr entry and its AttrValue's bytes. */
-static hr_status_t function_read_entry(hr_cursor_t span, hr_str_t* out_key, hr_cursor_t* out_value) {
-  hr_field_t field;
-  *out_key = HR_STR("");
-  *out_value = hr_cursor_make(NULL, 0);
-  while (!hr_cursor_is_done(&span)) {
-    HR_TRY(hr_cursor_next(&span, &field));
-    if (field.key == HR_KEY_SPAN(ENTRY_KEY)) *out_key = hr_cursor_str(field.span);
-    if (field.key == HR_KEY_SPAN(ENTRY_VALUE)) *out_value = field.span;
-  }
-  return NULL;
-}
-
 /* Everything but the entry of that name, then (with a value) a new one. */
 static hr_status_t function_rewrite(const TF_Function* f, hr_str_t name, hr_str_t value, hr_writer_t* w) {
   hr_cursor_t c = hr_cursor_make(f->bytes, f->size), span;
@@ -75,7 +62,7 @@ static hr_status_t function_rewrite(const TF_Function* f, hr_str_t name, hr_str_
     const uint8_t* start = c.at;
     HR_TRY(hr_cursor_next(&c, &field));
     if (field.key == HR_KEY_SPAN(FUNCTION_ATTR)) {
-      HR_TRY(function_read_entry(field.span, &key, &span));
+      HR_TRY(hr_cursor_map_entry(field.span, &key, &span));
       if (hr_str_equal(key, name)) continue;
     }
     hr_strbuf_add(w, start, (size_t)(c.at - start));
@@ -125,7 +112,7 @@ static hr_status_t function_get_attr(const TF_Function* f, const char* name, TF_
   while (!hr_cursor_is_done(&c)) {
     HR_TRY(hr_cursor_next(&c, &field));
     if (field.key != HR_KEY_SPAN(FUNCTION_ATTR)) continue;
-    HR_TRY(function_read_entry(field.span, &key, &value));
+    HR_TRY(hr_cursor_map_entry(field.span, &key, &value));
     if (!hr_str_is(key, name)) continue;
     char* copy = hr_alloc_copy(hr_cursor_str(value).data, hr_cursor_str(value).size);
     return copy ? hr_capi_fill_buffer(out, copy, hr_cursor_str(value).size) : hr_status_out_of_memory();

@@ -4,8 +4,6 @@
 #include "graph/import_state.h"
 #include "graph/shapes.h"
 
-enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
-
 /* Space that one node after another uses. */
 typedef struct {
   hr_import_t* im;
@@ -15,18 +13,6 @@ typedef struct {
 } add_t;
 
 /* --- attrs ----------------------------------------------------------------------------------------------------------------------- */
-static hr_status_t add_read_entry(hr_cursor_t span, hr_str_t* out_name, hr_cursor_t* out_value) {
-  hr_field_t field;
-  *out_name = HR_STR("");
-  *out_value = hr_cursor_make(NULL, 0);
-  while (!hr_cursor_is_done(&span)) {
-    HR_TRY(hr_cursor_next(&span, &field));
-    if (field.key == HR_KEY_SPAN(ENTRY_KEY)) *out_name = hr_cursor_str(field.span);
-    if (field.key == HR_KEY_SPAN(ENTRY_VALUE)) *out_value = field.span;
-  }
-  return NULL;
-}
-
 /* "loc:@x" follows x to its new name. Strings that name no node of the file stay. */
 static hr_status_t add_rename_colocation(hr_import_t* im, hr_attr_t* attr) {
   const hr_str_t mark = HR_STR("loc:@");
@@ -67,7 +53,7 @@ static hr_status_t add_take_attrs(add_t* a, const hr_import_node_t* n, const hr_
     hr_named_attr_t attr;
     hr_cursor_t value;
     bool drop = false;
-    HR_TRY(add_read_entry(a->im->attrs.data[n->first_attr + i], &attr.name, &value));
+    HR_TRY(hr_cursor_map_entry(a->im->attrs.data[n->first_attr + i], &attr.name, &value));
     hr_status_t status = hr_attr_value_decode(&a->im->g->arena, &a->im->g->tensors, value, &attr.value);
     if (status) return hr_status_note(status, "attr '%.*s': ", HR_STR_ARG(hr_str_slice(attr.name, 0, 200)));
     if (hr_sig_find_attr(def, attr.name) < 0) HR_TRY(add_unknown_attr(a, n, &attr, value, &drop));

@@ -17,16 +17,10 @@ static hr_status_t attr_check(const hr_resolve_t* r, int attr) {
   return hr_sig_check_attr(r->def, attr, have);
 }
 
-static int attr_find(const hr_op_def_t* def, hr_str_t name) {
-  for (int i = 0; i < def->attr_count; ++i)
-    if (hr_str_equal(def->attrs[i].name, name)) return i;
-  return -1;
-}
-
 static hr_status_t attrs_take_given(hr_resolve_t* r) {
   for (int32_t i = 0; i < r->desc->attr_count; ++i) {
     const hr_named_attr_t* given = &r->desc->attrs[i];
-    int at = attr_find(r->def, given->name);
+    int at = hr_sig_find_attr(r->def, given->name);
     if (at < 0) {
       if (given->name.size == 0 || given->name.data[0] != '_')
         return HR_ERROR(INVALID_ARGUMENT, "the op has no attr '%.*s'", HR_STR_ARG(given->name));

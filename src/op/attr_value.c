@@ -30,13 +30,10 @@ static hr_status_t attr_read_tensor(attr_reader_t* r, hr_cursor_t span, const hr
 
 static hr_status_t attr_read_entry(attr_reader_t* r, hr_cursor_t span, hr_named_attr_t* out) {
   *out = (hr_named_attr_t){.name = HR_STR("")};
-  hr_cursor_t value = hr_cursor_make(NULL, 0);
-  while (!hr_cursor_is_done(&span)) {
-    hr_field_t f;
-    HR_TRY(hr_cursor_next(&span, &f));
-    if (f.key == HR_KEY_SPAN(ENTRY_KEY)) HR_TRY(attr_read_str(r, f.span, &out->name));
-    if (f.key == HR_KEY_SPAN(ENTRY_VALUE)) value = f.span;
-  }
+  hr_str_t name;
+  hr_cursor_t value;
+  HR_TRY(hr_cursor_map_entry(span, &name, &value));
+  if (!hr_arena_str(r->arena, name, &out->name)) return hr_status_out_of_memory();
   hr_status_t status = attr_read_value(r, value, &out->value);
   return status ? hr_status_note(status, "attr '%.*s': ", HR_STR_ARG(out->name)) : NULL;
 }

@@ -59,6 +59,15 @@ HR_MUST_USE hr_status_t hr_tensor_copy_elements(hr_tensor_t* dst, int64_t at, co
 
 /* Small integer tensors (shapes, axes, sizes) read as int64 whatever integer type they have; INVALID_ARGUMENT for another type. */
 HR_MUST_USE hr_status_t hr_tensor_i64_at(const hr_tensor_t* t, int64_t index, int64_t* out);
+/* The same and the reverse for an index tensor whose type a signature has checked: int64, int32 (or, read only, int16). */
+static inline int64_t hr_tensor_index_at(const hr_tensor_t* t, int64_t i) {
+  if (t->dtype == HR_I64) return ((const int64_t*)t->data)[i];
+  return t->dtype == HR_I32 ? ((const int32_t*)t->data)[i] : ((const int16_t*)t->data)[i];
+}
+static inline void hr_tensor_set_index(hr_tensor_t* t, int64_t i, int64_t value) {
+  if (t->dtype == HR_I64) ((int64_t*)t->data)[i] = value;
+  else ((int32_t*)t->data)[i] = (int32_t)value;
+}
 /* A scalar (or one-element tensor) as int64; INVALID_ARGUMENT names `what`. */
 HR_MUST_USE hr_status_t hr_tensor_scalar_i64(const hr_tensor_t* t, const char* what, int64_t* out);
 HR_MUST_USE hr_status_t hr_tensor_scalar_str(const hr_tensor_t* t, const char* what, hr_str_t* out);

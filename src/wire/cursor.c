@@ -111,3 +111,15 @@ hr_status_t hr_cursor_next(hr_cursor_t* c, hr_field_t* out) {
     default: return hr_cursor_skip(c, out->key);
   }
 }
+
+hr_status_t hr_cursor_map_entry(hr_cursor_t entry, hr_str_t* out_key, hr_cursor_t* out_value) {
+  hr_field_t field;
+  *out_key = HR_STR("");
+  *out_value = hr_cursor_make(NULL, 0);
+  while (!hr_cursor_is_done(&entry)) {
+    HR_TRY(hr_cursor_next(&entry, &field));
+    if (field.key == HR_KEY_SPAN(1)) *out_key = hr_cursor_str(field.span);
+    if (field.key == HR_KEY_SPAN(2)) *out_value = field.span;
+  }
+  return NULL;
+}

@@ -3,9 +3,8 @@
  *
  * A cursor is a span by value: copy it to read the bytes again. Every read is checked against the end; bytes that are not protobuf
  * are INVALID_ARGUMENT naming the byte's offset from where the outermost span began. Surprise: switch on `key`, not on the field's
- * number: a field
- * that comes with another wire type than expected is then an unknown field and ignored, which is protobuf's own rule. Packed and
- * unpacked repeated scalars are two keys (HR_KEY_SPAN(n) and HR_KEY_VARINT(n), for example). */
+ * number: a field that comes with another wire type than expected is then an unknown field and ignored, which is protobuf's own rule.
+ * Packed and unpacked repeated scalars are two keys (HR_KEY_SPAN(n) and HR_KEY_VARINT(n), for example). */
 #ifndef HR_WIRE_CURSOR_H
 #define HR_WIRE_CURSOR_H
 #include "base/str.h"
@@ -47,6 +46,8 @@ HR_MUST_USE hr_status_t hr_cursor_fixed64(hr_cursor_t* c, uint64_t* out);
 HR_MUST_USE hr_status_t hr_cursor_span(hr_cursor_t* c, hr_cursor_t* out);      /* a length and that many bytes */
 HR_MUST_USE hr_status_t hr_cursor_bytes(hr_cursor_t* c, size_t size, hr_cursor_t* out); /* exactly that many bytes */
 HR_MUST_USE hr_status_t hr_cursor_skip(hr_cursor_t* c, uint32_t key);          /* the value that follows a tag */
+/* A map's entry (1 key, 2 value) with a text key: the key, "" when absent, and the value's bytes. */
+HR_MUST_USE hr_status_t hr_cursor_map_entry(hr_cursor_t entry, hr_str_t* out_key, hr_cursor_t* out_value);
 
 static inline uint64_t hr_cursor_unzigzag(uint64_t v) { return v >> 1 ^ (~(v & 1) + 1); }
 static inline float hr_cursor_f32(uint32_t bits) { float f; memcpy(&f, &bits, 4); return f; }

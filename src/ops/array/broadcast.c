@@ -83,13 +83,6 @@ static hr_status_t sizes_at(const hr_tensor_t* a, const hr_tensor_t* b, int64_t 
   return NULL;
 }
 
-static void put(hr_tensor_t* t, int64_t at, int64_t value) {
-  if (t->dtype == HR_I64)
-    ((int64_t*)t->data)[at] = value;
-  else
-    ((int32_t*)t->data)[at] = (int32_t)value;
-}
-
 static hr_status_t broadcast_args(hr_kernel_ctx_t* k) {
   const hr_tensor_t *a = hr_input(k, 0), *b = hr_input(k, 1);
   int64_t m, n;
@@ -101,7 +94,7 @@ static hr_status_t broadcast_args(hr_kernel_ctx_t* k) {
   HR_TRY(hr_output(k, 0, &shape, &out));
   for (int64_t i = 0; i < rank; ++i) {
     HR_TRY(sizes_at(a, b, i, rank, &m, &n));
-    put(out, i, m == 1 ? n : m);
+    hr_tensor_set_index(out, i, m == 1 ? n : m);
   }
   return NULL;
 }
@@ -114,7 +107,7 @@ static hr_status_t summed_axes(const hr_tensor_t* a, const hr_tensor_t* b, int w
   for (int64_t i = 0; i < rank; ++i) {
     HR_TRY(sizes_at(a, b, i, rank, &size[0], &size[1]));
     if (same || size[which] != 1) continue;
-    if (out) put(out, count, i);
+    if (out) hr_tensor_set_index(out, count, i);
     ++count;
   }
   *out_count = count;

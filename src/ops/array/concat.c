@@ -96,13 +96,6 @@ static hr_status_t joined(hr_kernel_ctx_t* k, int axis_input, int first, int cou
 static hr_status_t concat(hr_kernel_ctx_t* k) { return joined(k, 0, 1, hr_input_count(k) - 1); }
 static hr_status_t concat_v2(hr_kernel_ctx_t* k) { return joined(k, hr_input_count(k) - 1, 0, hr_input_count(k) - 1); }
 
-static void put_size(hr_tensor_t* t, int64_t at, int64_t value) {
-  if (t->dtype == HR_I64)
-    ((int64_t*)t->data)[at] = value;
-  else
-    ((int32_t*)t->data)[at] = (int32_t)value;
-}
-
 static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
   int64_t wanted, offset = 0;
   int axis;
@@ -129,7 +122,7 @@ static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
                         (long long)size, (long long)d, (long long)like);
       if (d == axis && __builtin_add_overflow(offset, size, &next))
         return HR_ERROR(INVALID_ARGUMENT, "the offset of shape %d cannot be counted", i + 1);
-      put_size(out, d, d == axis ? offset : 0);
+      hr_tensor_set_index(out, d, d == axis ? offset : 0);
     }
     offset = next;
   }

@@ -43,13 +43,6 @@ static hr_status_t infer_v2(hr_infer_t* s) {
 }
 
 /* 2. kernels */
-static inline void put_index(hr_tensor_t* t, int64_t at, int64_t value) {
-  if (t->dtype == HR_I64)
-    ((int64_t*)t->data)[at] = value;
-  else
-    ((int32_t*)t->data)[at] = (int32_t)value;
-}
-
 /* idx and first[unique] = item; counts[unique] beside it. */
 static hr_status_t number_items(const hr_element_items_t* items, int64_t n, hr_tensor_t* idx, int64_t* first, int64_t* numbers,
                                 int64_t* counts, int64_t* out_count) {
@@ -64,7 +57,7 @@ static hr_status_t number_items(const hr_element_items_t* items, int64_t n, hr_t
       numbers[i] = count++;
     }
     ++counts[numbers[same]];
-    put_index(idx, i, numbers[same]);
+    hr_tensor_set_index(idx, i, numbers[same]);
   }
   hr_element_set_deinit(&set);
   *out_count = count;
@@ -84,7 +77,7 @@ static hr_status_t give_unique(hr_kernel_ctx_t* k, int axis, const hr_element_it
       HR_TRY(hr_tensor_copy_elements(y, (o * count + u) * items->inner, x, o * items->step + first[u] * items->inner, items->inner));
   if (hr_output_count(k) < 3) return NULL;
   HR_TRY(hr_output(k, 2, &list, &c));
-  for (int64_t u = 0; u < count; ++u) put_index(c, u, counts[u]);
+  for (int64_t u = 0; u < count; ++u) hr_tensor_set_index(c, u, counts[u]);
   return NULL;
 }
 

@@ -26,10 +26,6 @@ static hr_status_t prepare_argmax(hr_prepare_ctx_t* p, void* prepared) {
   return hr_pool_prepare_2d(p, &m->pool);
 }
 
-static int64_t read_index(const hr_tensor_t* t, int64_t i) {
-  return t->dtype == HR_I64 ? ((const int64_t*)t->data)[i] : ((const int32_t*)t->data)[i];
-}
-
 static void write_indices(hr_tensor_t* t, int64_t at, const int64_t* from, int64_t count, int64_t add) {
   for (int64_t i = 0; i < count; ++i) {
     if (t->dtype == HR_I64)
@@ -81,7 +77,7 @@ static hr_status_t max_pool_argmax(hr_kernel_ctx_t* k) {
 /* The element of a tensor of `count` elements that index i of `per_image` indices an image points to. */
 static hr_status_t resolve_index(const hr_tensor_t* index, int64_t i, int64_t per_image, int64_t image_elements, int64_t count,
                                  bool batch_too, int64_t* out) {
-  const int64_t given = read_index(index, i), image = i / per_image, limit = batch_too ? count : image_elements;
+  const int64_t given = hr_tensor_index_at(index, i), image = i / per_image, limit = batch_too ? count : image_elements;
   if (given < 0 || given >= limit)
     return HR_ERROR(INVALID_ARGUMENT, "argmax has %lld in place %lld; it lies in [0, %lld)", (long long)given, (long long)i,
                     (long long)limit);

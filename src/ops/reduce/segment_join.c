@@ -40,7 +40,7 @@ void hr_segment_join_row(const hr_segment_join_t* join, const char* x, int64_t n
 hr_status_t hr_segment_ascending(const hr_tensor_t* ids, int64_t* out_segments) {
   int64_t last = 0;
   for (int64_t i = 0; i < ids->count; ++i) {
-    const int64_t id = hr_segment_id(ids, i);
+    const int64_t id = hr_tensor_index_at(ids, i);
     if (id < last)
       return HR_ERROR(INVALID_ARGUMENT,
                       id < 0 ? "segment ids must be >= 0, but id %lld is %lld" : "segment ids must not decrease, but id %lld is %lld",

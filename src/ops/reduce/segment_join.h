@@ -18,12 +18,6 @@ typedef struct {
 HR_MUST_USE hr_status_t hr_segment_join_init(hr_prepare_ctx_t* p, int step, bool wide_integers, hr_segment_join_t* out);
 void hr_segment_join_row(const hr_segment_join_t* join, const char* x, int64_t n, char* acc); /* acc[i] joins x[i] */
 
-/* Element i of an int16, int32 or int64 tensor. */
-static inline int64_t hr_segment_id(const hr_tensor_t* t, int64_t i) {
-  return t->dtype == HR_I64   ? ((const int64_t*)t->data)[i]
-         : t->dtype == HR_I32 ? ((const int32_t*)t->data)[i]
-                              : ((const int16_t*)t->data)[i];
-}
 /* Segment ids that must ascend from 0 or more; INVALID_ARGUMENT names the first that does not. Gives the number of segments. */
 HR_MUST_USE hr_status_t hr_segment_ascending(const hr_tensor_t* ids, int64_t* out_segments);
 

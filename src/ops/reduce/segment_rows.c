@@ -19,7 +19,7 @@ static int64_t first_at_least(const hr_tensor_t* ids, int64_t id) { /* the first
   int64_t low = 0, high = ids->count;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (hr_segment_id(ids, middle) < id) low = middle + 1;
+    if (hr_tensor_index_at(ids, middle) < id) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -43,7 +43,7 @@ static void join_segment(const run_t* r, int64_t begin, int64_t end, char* acc) 
   const hr_segment_join_t* join = &r->rows->join;
   join->step->start(acc, r->inner);
   for (int64_t i = begin; i < end; ++i) {
-    const int64_t row = r->indices ? hr_segment_id(r->indices, i) : i;
+    const int64_t row = r->indices ? hr_tensor_index_at(r->indices, i) : i;
     hr_segment_join_row(join, (const char*)r->data->data + (size_t)(row * r->inner) * join->size, r->inner, acc);
   }
   if (r->rows->kind.finish != HR_SEGMENT_WHOLE) divide(join->acc_type, acc, r->inner, end - begin, r->rows->kind.finish);
@@ -61,7 +61,7 @@ static hr_status_t segments_chunk(void* arg, int64_t begin, int64_t end, int chu
   for (int64_t s = begin; s < end; ++s) {
     char* out = r->out + (size_t)(s * r->inner) * join->size;
     int64_t stop = at;
-    while (stop < r->ids->count && hr_segment_id(r->ids, stop) == s) ++stop;
+    while (stop < r->ids->count && hr_tensor_index_at(r->ids, stop) == s) ++stop;
     char* acc = direct ? out : wide.data;
     if (stop > at) join_segment(r, at, stop, acc);
     else if (r->rows->kind.step == STEP_Prod) join->step->start(acc, r->inner);

@@ -40,8 +40,8 @@ static hr_status_t sparse_segment(hr_kernel_ctx_t* k) {
     return HR_ERROR(INVALID_ARGUMENT, "there are %lld indices but %lld segment ids", (long long)indices->count, (long long)ids->count);
   HR_TRY(hr_segment_ascending(ids, &segments));
   for (int64_t i = 0; i < indices->count; ++i)
-    if (hr_segment_id(indices, i) < 0 || hr_segment_id(indices, i) >= data->shape.dims[0])
-      return HR_ERROR(INVALID_ARGUMENT, "index %lld is %lld, outside [0, %lld)", (long long)i, (long long)hr_segment_id(indices, i),
+    if (hr_tensor_index_at(indices, i) < 0 || hr_tensor_index_at(indices, i) >= data->shape.dims[0])
+      return HR_ERROR(INVALID_ARGUMENT, "index %lld is %lld, outside [0, %lld)", (long long)i, (long long)hr_tensor_index_at(indices, i),
                       (long long)data->shape.dims[0]);
   if (hr_input_count(k) == 4) HR_TRY(stated_segments(k, segments, &segments));
   return hr_segment_rows_run(k, data, indices, ids, segments);

@@ -24,7 +24,7 @@ static hr_status_t check_entries(const hr_tensor_t* indices, const hr_tensor_t* 
   if (indices->count != ids->count)
     return HR_ERROR(INVALID_ARGUMENT, "there are %lld indices but %lld segment ids", (long long)indices->count, (long long)ids->count);
   for (int64_t i = 0; i < ids->count; ++i) {
-    const int64_t at = hr_segment_id(indices, i), id = hr_segment_id(ids, i);
+    const int64_t at = hr_tensor_index_at(indices, i), id = hr_tensor_index_at(ids, i);
     if (at < 0 || at >= rows)
       return HR_ERROR(INVALID_ARGUMENT, "index %lld is %lld, outside [0, %lld)", (long long)i, (long long)at, (long long)rows);
     if (id < 0 || id >= segments)
@@ -58,11 +58,11 @@ static hr_status_t spread_rows(hr_kernel_ctx_t* k, const hr_tensor_t* grad, hr_t
   HR_TRY(hr_tensor_create_zero(HR_I64, &segments, &counts));
   int64_t* count = counts.data;
   memset(acc->data, 0, hr_tensor_bytes(acc));
-  for (int64_t i = 0; i < ids->count; ++i) ++count[hr_segment_id(ids, i)];
+  for (int64_t i = 0; i < ids->count; ++i) ++count[hr_tensor_index_at(ids, i)];
   for (int64_t i = 0; i < ids->count; ++i) {
-    const int64_t id = hr_segment_id(ids, i);
+    const int64_t id = hr_tensor_index_at(ids, i);
     const double n = (double)count[id], scale = finish == HR_SEGMENT_WHOLE ? 1 : 1 / (finish == HR_SEGMENT_MEAN ? n : sqrt(n));
-    add_scaled(grad, id * inner, acc->data, hr_segment_id(indices, i) * inner, inner, scale);
+    add_scaled(grad, id * inner, acc->data, hr_tensor_index_at(indices, i) * inner, inner, scale);
   }
   hr_tensor_release(&counts);
   return NULL;

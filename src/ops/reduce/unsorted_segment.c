@@ -39,7 +39,7 @@ static hr_status_t unsorted_chunk(void* arg, int64_t begin, int64_t end, int chu
   const unsorted_t* u = arg;
   (void)chunk;
   for (int64_t i = 0; i < u->ids->count; ++i) {
-    const int64_t id = hr_segment_id(u->ids, i);
+    const int64_t id = hr_tensor_index_at(u->ids, i);
     if (id < begin || id >= end) continue;
     hr_segment_join_row(u->join, (const char*)u->data->data + (size_t)(i * u->inner) * u->join->size, u->inner,
                         u->acc + (size_t)(id * u->inner) * u->join->acc_size);
@@ -80,8 +80,9 @@ static hr_status_t output_shape(hr_kernel_ctx_t* k, hr_shape_t* out) {
 static hr_status_t run(hr_kernel_ctx_t* k, unsorted_t* u, int64_t rows) {
   enum { SHARED_ROW = 32 }; /* shorter rows: reading the ids again for each chunk would cost more than it saves */
   for (int64_t i = 0; i < u->ids->count; ++i)
-    if (hr_segment_id(u->ids, i) >= rows)
-      return HR_ERROR(INVALID_ARGUMENT, "segment id %lld is %lld, outside [0, %lld)", (long long)i, (long long)hr_segment_id(u->ids, i),
+    if (hr_tensor_index_at(u->ids, i) >= rows)
+      return HR_ERROR(INVALID_ARGUMENT, "segment id %lld is %lld, outside [0, %lld)", (long long)i,
+                      (long long)hr_tensor_index_at(u->ids, i),
                       (long long)rows);
   if (u->inner == 0 || u->ids->count == 0) return NULL;
   if (u->inner < SHARED_ROW) return unsorted_chunk(u, 0, rows, 0);
@@ -122,7 +123,7 @@ static bool known_kept(hr_grad_ctx_t* g) {
   const hr_tensor_t* ids = hr_grad_const(g, IDS);
   if (!ids) return false;
   for (int64_t i = 0; i < ids->count; ++i)
-    if (hr_segment_id(ids, i) < 0) return false;
+    if (hr_tensor_index_at(ids, i) < 0) return false;
   return true;
 }
 

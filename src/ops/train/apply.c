@@ -182,16 +182,12 @@ static hr_status_t dense_chunk(void* arg, int64_t begin, int64_t end, int chunk)
   return NULL;
 }
 
-static inline int64_t index_at(const hr_tensor_t* t, int64_t i) {
-  return t->dtype == HR_I64 ? ((const int64_t*)t->data)[i] : ((const int32_t*)t->data)[i];
-}
-
 /* Each chunk owns rows [begin, end) of the variable and applies the indices that fall there, in order. */
 static hr_status_t sparse_chunk(void* arg, int64_t begin, int64_t end, int chunk) {
   const step_t* s = arg;
   (void)chunk;
   for (int64_t i = 0; i < s->indices->count; ++i) {
-    const int64_t row = index_at(s->indices, i);
+    const int64_t row = hr_tensor_index_at(s->indices, i);
     if (row >= begin && row < end) run_elements(s, row * s->row, i * s->row, s->row);
   }
   return NULL;
@@ -224,7 +220,7 @@ static hr_status_t check_sparse(const step_t* s, const hr_tensor_t* grad) {
     return HR_ERROR(INVALID_ARGUMENT, "the gradient has %lld rows for %lld indices", (long long)grad->shape.dims[0],
                     (long long)indices->count);
   for (int64_t i = 0; i < indices->count; ++i) {
-    const int64_t row = index_at(indices, i);
+    const int64_t row = hr_tensor_index_at(indices, i);
     if (row < 0 || row >= var->shape.dims[0])
       return HR_ERROR(INVALID_ARGUMENT, "index %lld at %lld is not in [0, %lld)", (long long)row, (long long)i,
                       (long long)var->shape.dims[0]);
