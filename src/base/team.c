@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers lie on a stack while idle; who needs some pops them, hands each its part through a word of its own, and pushes them back at the end. A worker
- * that has not taken its part yet can be called off by the same word.
+/* Workers lie on a stack while idle; who needs some pops them, hands each its part through a word of its own, and pushes them back at
+ * the end. A worker that has not taken its part yet can be called off by the same word.
  *
- * Waiting: a turn of the spin loop that took far longer than a pause means that the thread was off its core, so others want to run; then this
- * thread does not spin for its next waits. */
+ * Waiting: a turn of the spin loop that took far longer than a pause means that the thread was off its core, so others want to run;
+ * then this thread does not spin for its next waits. */
 #include "base/team.h"
 #include <linux/futex.h>
 #include <pthread.h>
