@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The local session's life: create, close, destroy. */
+#include <unistd.h>
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "session/session_state.h"
+
+enum { FORKED_WAIT_NS = 100 * 1000 * 1000 };
 
 hr_session_t* hr_session_retain(hr_session_t* s) {
   atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
@@ -36,6 +40,7 @@ hr_status_t hr_session_create(hr_graph_t* graph, const hr_session_options_t* opt
   if (!s) return hr_status_out_of_memory();
   memset(s, 0, sizeof *s);
   atomic_init(&s->refs, 1);
+  s->process = (int)getpid();
   hr_mutex_init(&s->mu);
   hr_cond_init(&s->left);
   hr_cancel_init(&s->cancel);
@@ -83,17 +88,25 @@ hr_resources_t* hr_session_share_resources(hr_session_t* s) {
   return shared;
 }
 
-static void wait_until_drained(hr_session_t* s) {
+/* In the child of a fork the calls inside may be of threads that are the parent's alone: false after a while, and then nothing that a thread of
+ * the child's own might still use is freed. */
+static bool wait_until_drained(hr_session_t* s) {
+  const int64_t deadline = s->process == (int)getpid() ? INT64_MAX : hr_clock_now_ns() + FORKED_WAIT_NS;
   hr_mutex_lock(&s->mu);
-  while (!s->drained) hr_cond_wait(&s->left, &s->mu);
+  while (!s->drained && hr_cond_wait_until(&s->left, &s->mu, deadline)) continue;
+  const bool drained = s->drained;
   hr_mutex_unlock(&s->mu);
+  return drained;
 }
 
 hr_status_t hr_session_close(hr_session_t* s) {
   int_fast64_t before = atomic_fetch_or_explicit(&s->gate, 1, memory_order_acq_rel);
   if (before & 1) return NULL;
   hr_cancel_start(&s->cancel, HR_ERROR(CANCELLED, "the session was closed"));
-  if (before != 0) wait_until_drained(s);
+  if (before != 0 && !wait_until_drained(s)) {
+    hr_session_retain(s); /* for good */
+    return NULL;
+  }
   hr_plan_cache_deinit(&s->cache);
   hr_plan_cache_init(&s->cache);
   hr_state_table_destroy(s->states);

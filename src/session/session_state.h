@@ -15,6 +15,7 @@ struct hr_session {
   bool drained;               /* guarded by mu: the last call inside has left */
   hr_cond_t left;
   hr_cancel_t cancel;         /* of every step that has none of its own; parent of those */
+  int process;                /* that made it: steps that a fork left behind in its parent never come out of the gate */
   hr_graph_t* graph;          /* one reference; NULL: a session without a graph */
   hr_session_options_t options;
   hr_resources_t* resources;
