@@ -67,9 +67,12 @@ static hr_status_t model_read(hr_saved_model_t* m) {
   char *binary = NULL, *text = NULL;
   hr_status_t status = model_path(m->dir, "saved_model.pb", &binary);
   if (!status) status = model_path(m->dir, "saved_model.pbtxt", &text);
-  if (!status && hr_file_exists(binary)) status = hr_file_read(binary, &m->bytes, &m->size);
-  else if (!status && hr_file_exists(text)) status = model_read_text(text, m);
-  else if (!status) status = HR_ERROR(NOT_FOUND, "there is no saved_model.pb or saved_model.pbtxt in '%s'", m->dir);
+  if (!status && hr_file_exists(binary))
+    status = hr_file_read(binary, &m->bytes, &m->size);
+  else if (!status && hr_file_exists(text))
+    status = model_read_text(text, m);
+  else if (!status)
+    status = HR_ERROR(NOT_FOUND, "there is no saved_model.pb or saved_model.pbtxt in '%s'", m->dir);
   hr_free(binary);
   hr_free(text);
   return status;
@@ -109,8 +112,8 @@ static hr_status_t model_no_match(const hr_saved_model_t* m, const char* const* 
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   for (int i = 0; i < tag_count; ++i) hr_strbuf_format(&text, "%s%s", i ? ", " : "", tags[i]);
-  hr_status_t status = HR_ERROR(NOT_FOUND, "no MetaGraphDef in '%s' has exactly the tags { %.*s }", m->dir,
-                                HR_STR_ARG(hr_strbuf_view(&text)));
+  hr_status_t status =
+      HR_ERROR(NOT_FOUND, "no MetaGraphDef in '%s' has exactly the tags { %.*s }", m->dir, HR_STR_ARG(hr_strbuf_view(&text)));
   hr_strbuf_deinit(&text);
   return status;
 }
@@ -174,8 +177,8 @@ static hr_status_t restore_feed(restore_t* r, hr_str_t tensor, const char* text)
   int64_t index = 0, colon = hr_str_find(tensor, ':');
   HR_TRY(restore_find_node(r, tensor, &v.node));
   if (colon >= 0 && !hr_str_parse_i64(hr_str_slice(tensor, (size_t)colon + 1, tensor.size), &index)) index = -1;
-  if (index < 0 || index >= v.node->output_count) return HR_ERROR(INVALID_ARGUMENT, "the saved model names no endpoint: '%.*s'",
-      HR_STR_ARG(tensor));
+  if (index < 0 || index >= v.node->output_count)
+    return HR_ERROR(INVALID_ARGUMENT, "the saved model names no endpoint: '%.*s'", HR_STR_ARG(tensor));
   v.index = (int32_t)index;
   HR_TRY(hr_vec_push(&r->feeds, v));
   HR_TRY(hr_tensor_from_str(hr_str(text), &value));
@@ -223,11 +226,8 @@ static hr_status_t restore_add_assets(restore_t* r) {
 static hr_status_t restore_run(restore_t* r, hr_str_t op) {
   hr_node_t* target;
   HR_TRY(restore_find_node(r, op, &target));
-  hr_run_t run = {.feeds = r->feeds.data,
-                  .feed_values = r->values.data,
-                  .feed_count = (int32_t)r->feeds.count,
-                  .targets = &target,
-                  .target_count = 1};
+  hr_run_t run = {
+      .feeds = r->feeds.data, .feed_values = r->values.data, .feed_count = (int32_t)r->feeds.count, .targets = &target, .target_count = 1};
   return hr_session_run(r->s, r->options, &run, NULL, NULL, NULL);
 }
 

@@ -29,7 +29,8 @@ static hr_status_t infer_file(hr_infer_t* s) {
 
 /* 2. from vectors */
 static hr_status_t check_fixed(const hr_table_t* t) {
-  return t->kind == HR_TABLE_FIXED ? NULL : HR_ERROR(INVALID_ARGUMENT, "table '%s' is mutable: entries are inserted, not initialised", t->name);
+  return t->kind == HR_TABLE_FIXED ? NULL
+                                   : HR_ERROR(INVALID_ARGUMENT, "table '%s' is mutable: entries are inserted, not initialised", t->name);
 }
 
 static hr_status_t fill_from_vectors(hr_kernel_ctx_t* k, hr_table_t* t) {
@@ -71,7 +72,8 @@ static hr_status_t check_column(const char* what, int64_t index, hr_dtype_t dtyp
   if (index == LINE_NUMBER && dtype != HR_I64)
     return HR_ERROR(INVALID_ARGUMENT, "a line's number as %s needs a table with int64 there, not %s", what, hr_dtype_name((int)dtype));
   if (index == WHOLE_LINE && dtype != HR_STRING && dtype != HR_I64)
-    return HR_ERROR(INVALID_ARGUMENT, "a whole line as %s needs a table with strings or int64 there, not %s", what, hr_dtype_name((int)dtype));
+    return HR_ERROR(INVALID_ARGUMENT, "a whole line as %s needs a table with strings or int64 there, not %s", what,
+                    hr_dtype_name((int)dtype));
   return NULL;
 }
 
@@ -110,14 +112,19 @@ static bool parse_into(hr_str_t text, hr_tensor_t* out, hr_status_t* status) {
   text = hr_str_trim(text);
   if (out->dtype == HR_I64 || out->dtype == HR_I32) {
     if (!hr_str_parse_i64(text, &integer)) return false;
-    if (out->dtype == HR_I64) *(int64_t*)out->data = integer;
-    else if (integer < INT32_MIN || integer > INT32_MAX) return false;
-    else *(int32_t*)out->data = (int32_t)integer;
+    if (out->dtype == HR_I64)
+      *(int64_t*)out->data = integer;
+    else if (integer < INT32_MIN || integer > INT32_MAX)
+      return false;
+    else
+      *(int32_t*)out->data = (int32_t)integer;
     return true;
   }
   if (out->dtype == HR_BOOL || !hr_str_parse_double(text, &real)) return false;
-  if (out->dtype == HR_F32) *(float*)out->data = (float)real;
-  else *(double*)out->data = real;
+  if (out->dtype == HR_F32)
+    *(float*)out->data = (float)real;
+  else
+    *(double*)out->data = real;
   return true;
 }
 
@@ -153,7 +160,8 @@ static hr_status_t read_lines(const columns_t* c, const hr_table_t* t, char* tex
     if (!status) status = hr_table_rows_put(t, rows, &key, &value, 0, false);
   }
   if (!status && number < c->vocab_size)
-    status = HR_ERROR(INVALID_ARGUMENT, "the file has %lld lines, attr 'vocab_size' asks for %lld", (long long)number, (long long)c->vocab_size);
+    status =
+        HR_ERROR(INVALID_ARGUMENT, "the file has %lld lines, attr 'vocab_size' asks for %lld", (long long)number, (long long)c->vocab_size);
   if (!status && !number) status = HR_ERROR(OUT_OF_RANGE, "there are no lines to initialise table '%s' with", t->name);
   hr_tensor_release(&key);
   hr_tensor_release(&value);
@@ -189,21 +197,34 @@ static hr_status_t fill(hr_kernel_ctx_t* k) {
   return status;
 }
 
-#define VECTORS(Name, handle, flag)                                                                                                     \
-  const hr_op_t hr_op_##Name = {.name = #Name, .sig = "table_handle: " handle "; keys: Tkey; values: Tval ->",                            \
-                                .attrs = "Tkey: type; Tval: type", .flags = flag, .shape = infer_vectors, .grad = hr_grad_none,            \
-                                HR_KERNELS({.host_inputs = UINT32_MAX, .compute = fill, .arg = &from_vectors}),                           \
-                                .doc = "fills a table with keys and values", HR_HERE}
+#define VECTORS(Name, handle, flag)                                                                             \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                                  \
+                                .sig = "table_handle: " handle "; keys: Tkey; values: Tval ->",                 \
+                                .attrs = "Tkey: type; Tval: type",                                              \
+                                .flags = flag,                                                                  \
+                                .shape = infer_vectors,                                                         \
+                                .grad = hr_grad_none,                                                           \
+                                HR_KERNELS({.host_inputs = UINT32_MAX, .compute = fill, .arg = &from_vectors}), \
+                                .doc = "fills a table with keys and values",                                    \
+                                HR_HERE}
 VECTORS(InitializeTable, "Ref(string)", HR_OP_SIDE_EFFECT);
 VECTORS(InitializeTableV2, "resource", HR_OP_STATEFUL);
 
-#define TEXT_FILE(Name, handle, flag)                                                                                                   \
-  const hr_op_t hr_op_##Name = {.name = #Name, .sig = "table_handle: " handle "; filename: string ->",                                    \
-                                .attrs = "key_index: int >= -2; value_index: int >= -2; vocab_size: int >= -1 = -1; "                      \
-                                         "delimiter: string = '\\t'; offset: int = 0",                                                    \
-                                .flags = flag, .shape = infer_file, .grad = hr_grad_none,                                                 \
-                                HR_KERNELS({.host_inputs = UINT32_MAX, .prepared_bytes = sizeof(columns_t), .prepare = columns_prepare,    \
-                                            .compute = fill, .arg = &from_file}),                                                         \
-                                .doc = "fills a table from the lines of a file", HR_HERE}
+#define TEXT_FILE(Name, handle, flag)                                                                            \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                                   \
+                                .sig = "table_handle: " handle "; filename: string ->",                          \
+                                .attrs =                                                                         \
+                                    "key_index: int >= -2; value_index: int >= -2; vocab_size: int >= -1 = -1; " \
+                                    "delimiter: string = '\\t'; offset: int = 0",                                \
+                                .flags = flag,                                                                   \
+                                .shape = infer_file,                                                             \
+                                .grad = hr_grad_none,                                                            \
+                                HR_KERNELS({.host_inputs = UINT32_MAX,                                           \
+                                            .prepared_bytes = sizeof(columns_t),                                 \
+                                            .prepare = columns_prepare,                                          \
+                                            .compute = fill,                                                     \
+                                            .arg = &from_file}),                                                 \
+                                .doc = "fills a table from the lines of a file",                                 \
+                                HR_HERE}
 TEXT_FILE(InitializeTableFromTextFile, "Ref(string)", HR_OP_SIDE_EFFECT);
 TEXT_FILE(InitializeTableFromTextFileV2, "resource", HR_OP_STATEFUL);

@@ -9,7 +9,7 @@
 #include "op/kernel_ctx.h"
 #include "rt/resource.h"
 
-#define HR_TABLE_KEYS (HR_M(I32) | HR_M(I64) | HR_M(STRING))
+#define HR_TABLE_KEYS   (HR_M(I32) | HR_M(I64) | HR_M(STRING))
 #define HR_TABLE_VALUES (HR_M(BOOL) | HR_M(F64) | HR_M(F32) | HR_M(I32) | HR_M(I64) | HR_M(STRING))
 
 typedef struct {
@@ -24,18 +24,18 @@ typedef enum { HR_TABLE_FIXED, HR_TABLE_MUTABLE, HR_TABLE_OF_TENSORS } hr_table_
 typedef struct {
   hr_resource_t base;
   hr_mutex_t mu;
-  hr_table_kind_t kind;    /* from here to width: immutable */
+  hr_table_kind_t kind; /* from here to width: immutable */
   hr_dtype_t key_dtype, value_dtype;
   hr_shape_t value_shape;
-  int64_t width;           /* elements of a value */
-  atomic_bool is_ready;    /* a fixed table is filled: its rows change no more */
-  hr_table_rows_t rows;    /* guarded by mu unless is_ready */
+  int64_t width;        /* elements of a value */
+  atomic_bool is_ready; /* a fixed table is filled: its rows change no more */
+  hr_table_rows_t rows; /* guarded by mu unless is_ready */
   char name[];
 } hr_table_t;
 extern const hr_resource_type_t hr_table_type;
 
-HR_MUST_USE hr_status_t hr_table_create(hr_table_kind_t kind, hr_dtype_t key, hr_dtype_t value, const hr_shape_t* value_shape, hr_str_t name,
-                                        hr_table_t** out);
+HR_MUST_USE hr_status_t hr_table_create(hr_table_kind_t kind, hr_dtype_t key, hr_dtype_t value, const hr_shape_t* value_shape,
+                                        hr_str_t name, hr_table_t** out);
 /* The row of element i of `keys` (of the table's key type), or -1. The caller holds mu, or the table is ready. */
 int64_t hr_table_find(const hr_table_t* t, const hr_tensor_t* keys, int64_t i);
 
@@ -43,8 +43,8 @@ int64_t hr_table_find(const hr_table_t* t, const hr_tensor_t* keys, int64_t i);
 void hr_table_rows_deinit(hr_table_rows_t* rows);
 /* Adds element i of `keys` with value i of `values`. A key that is there: its value is replaced, or, unless `replace`, must be the same
  * (FAILED_PRECONDITION). */
-HR_MUST_USE hr_status_t hr_table_rows_put(const hr_table_t* t, hr_table_rows_t* rows, const hr_tensor_t* keys, const hr_tensor_t* values, int64_t i,
-                                          bool replace);
+HR_MUST_USE hr_status_t hr_table_rows_put(const hr_table_t* t, hr_table_rows_t* rows, const hr_tensor_t* keys, const hr_tensor_t* values,
+                                          int64_t i, bool replace);
 void hr_table_rows_remove(const hr_table_t* t, hr_table_rows_t* rows, const hr_tensor_t* keys, int64_t i);
 /* A fixed table takes the rows over and is ready; when it was already, FAILED_PRECONDITION unless there are as many of them. */
 HR_MUST_USE hr_status_t hr_table_fill(hr_table_t* t, hr_table_rows_t* take_rows);

@@ -47,8 +47,10 @@ static hr_status_t check_shared(const hr_table_t* t, const make_t* m) {
 
 static hr_status_t make_name(hr_prepare_ctx_t* p, hr_strbuf_t* text) {
   const hr_str_t shared = hr_attrs_str(p->attrs, "shared_name");
-  if (shared.size) hr_strbuf_add_str(text, shared);
-  else hr_strbuf_format(text, "%s%s", hr_attrs_bool(p->attrs, "use_node_name_sharing") ? "" : "_private/", p->node_name);
+  if (shared.size)
+    hr_strbuf_add_str(text, shared);
+  else
+    hr_strbuf_format(text, "%s%s", hr_attrs_bool(p->attrs, "use_node_name_sharing") ? "" : "_private/", p->node_name);
   return text->failed ? hr_status_out_of_memory() : NULL;
 }
 
@@ -91,8 +93,10 @@ static hr_status_t make_handle(hr_prepare_ctx_t* p, maker_t* m) {
   h->object = hr_resource_retain(&m->table->base);
   h->release_object = release_object;
   hr_status_t status = hr_tensor_create(HR_RESOURCE, &scalar, &m->handle);
-  if (status) hr_handle_release(h);
-  else *(hr_handle_t**)m->handle.data = h;
+  if (status)
+    hr_handle_release(h);
+  else
+    *(hr_handle_t**)m->handle.data = h;
   return status;
 }
 
@@ -154,23 +158,23 @@ hr_status_t hr_table_input(const hr_kernel_ctx_t* k, hr_table_t** out) {
 
 /* 4. definitions */
 #define COMMON "container: string = ''; shared_name: string = ''; use_node_name_sharing: bool = false; key_dtype: type; value_dtype: type"
-#define MAKER(Name, signature, more, infer_fn, create_fn, give_fn, which, values, text)                   \
-  const hr_op_t hr_op_##Name = {.name = #Name,                                                           \
-                                .sig = signature,                                                        \
-                                .attrs = COMMON more,                                                    \
-                                .flags = HR_OP_STATEFUL,                                                 \
-                                .shape = infer_fn,                                                       \
-                                .grad = hr_grad_none,                                                    \
+#define MAKER(Name, signature, more, infer_fn, create_fn, give_fn, which, values, text)                       \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                                \
+                                .sig = signature,                                                             \
+                                .attrs = COMMON more,                                                         \
+                                .flags = HR_OP_STATEFUL,                                                      \
+                                .shape = infer_fn,                                                            \
+                                .grad = hr_grad_none,                                                         \
                                 HR_KERNELS({.where = {{"key_dtype", HR_TABLE_KEYS}, {"value_dtype", values}}, \
-                                            .host_outputs = 1,                                           \
-                                            .state_bytes = sizeof(maker_t),                              \
-                                            .create_state = create_fn,                                   \
-                                            .destroy_state = maker_drop,                                 \
-                                            .compute = give_fn,                                          \
-                                            .arg = (const void*)(intptr_t)which}),                       \
-                                .doc = text,                                                             \
+                                            .host_outputs = 1,                                                \
+                                            .state_bytes = sizeof(maker_t),                                   \
+                                            .create_state = create_fn,                                        \
+                                            .destroy_state = maker_drop,                                      \
+                                            .compute = give_fn,                                               \
+                                            .arg = (const void*)(intptr_t)which}),                            \
+                                .doc = text,                                                                  \
                                 HR_HERE}
-#define TABLE(Name, more, which, values, text)                                                                            \
+#define TABLE(Name, more, which, values, text)                                                                               \
   MAKER(Name, "-> table_handle: Ref(string)", more, infer_reference, create_reference, give_reference, which, values, text); \
   MAKER(Name##V2, "-> table_handle: resource", more, infer_handle, create_handle, give_handle, which, values, text)
 TABLE(HashTable, "", HR_TABLE_FIXED, HR_TABLE_VALUES, "a table that is filled once");

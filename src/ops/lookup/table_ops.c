@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading and changing tables: Find (a key that is missing gives the default: one value, or one
  * for each key, of which a fixed table takes the first), Size, Export, and for mutable
- * tables Insert, Remove and Import (replaces everything). A fixed table takes an Import as its filling; one that is not filled has the size 0
- * and no values to find (FAILED_PRECONDITION). Export gives the entries in the order they came. */
+ * tables Insert, Remove and Import (replaces everything). A fixed table takes an Import as its filling; one that is not filled has the size
+ * 0 and no values to find (FAILED_PRECONDITION). Export gives the entries in the order they came. */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/lookup/table.h"
@@ -101,10 +101,10 @@ static bool lock_table(hr_table_t* t) {
 static void unlock_table(hr_table_t* t, bool locked) {
   if (locked) hr_mutex_unlock(&t->mu);
 }
-static bool is_unfilled(const hr_table_t* t) { return t->kind == HR_TABLE_FIXED && !atomic_load_explicit(&t->is_ready, memory_order_acquire); }
-static hr_status_t unfilled(const hr_table_t* t) {
-  return HR_ERROR(FAILED_PRECONDITION, "table '%s' is not initialised", t->name);
+static bool is_unfilled(const hr_table_t* t) {
+  return t->kind == HR_TABLE_FIXED && !atomic_load_explicit(&t->is_ready, memory_order_acquire);
 }
+static hr_status_t unfilled(const hr_table_t* t) { return HR_ERROR(FAILED_PRECONDITION, "table '%s' is not initialised", t->name); }
 
 typedef hr_status_t (*table_fn_t)(hr_kernel_ctx_t* k, hr_table_t* t);
 static hr_status_t on_table(hr_kernel_ctx_t* k) { /* the row's function, on the table of input 0 */
@@ -176,7 +176,8 @@ static hr_status_t import(hr_kernel_ctx_t* k, hr_table_t* t) {
   const hr_tensor_t *keys = hr_input(k, 1), *values = hr_input(k, 2);
   hr_table_rows_t rows = {0};
   HR_TRY(check_entries(t, keys, values));
-  if (t->kind == HR_TABLE_FIXED && !keys->count) return HR_ERROR(INVALID_ARGUMENT, "there are no keys to initialise table '%s' with", t->name);
+  if (t->kind == HR_TABLE_FIXED && !keys->count)
+    return HR_ERROR(INVALID_ARGUMENT, "there are no keys to initialise table '%s' with", t->name);
   hr_status_t status = put_all(t, &rows, keys, values, t->kind != HR_TABLE_FIXED);
   if (!status && t->kind == HR_TABLE_FIXED) return hr_table_fill(t, &rows);
   if (!status) {
@@ -220,20 +221,29 @@ static hr_status_t size_of(hr_kernel_ctx_t* k, hr_table_t* t) {
   return NULL;
 }
 
-static const table_fn_t find_fn = find, insert_fn = insert, remove_fn = remove_keys, import_fn = import, export_fn = export, size_fn = size_of;
+static const table_fn_t find_fn = find, insert_fn = insert, remove_fn = remove_keys, import_fn = import, export_fn = export,
+                        size_fn = size_of;
 
 /* 4. definitions */
-#define ONE(Name, signature, more, flag, infer_fn, grad_fn, fn, text)                                                                     \
-  const hr_op_t hr_op_##Name = {.name = #Name, .sig = signature, .attrs = more, .flags = flag, .shape = infer_fn, .grad = grad_fn,         \
-                                HR_KERNELS({.host_inputs = UINT32_MAX, .host_outputs = UINT32_MAX, .compute = on_table, .arg = &fn}),       \
-                                .doc = text, HR_HERE}
-#define BOTH(Name, rest, more, infer_fn, grad_fn, fn, text)                                                                               \
-  ONE(Name, "table_handle: Ref(string)" rest, more, HR_OP_SIDE_EFFECT, infer_fn, grad_fn, fn, text);                                      \
+#define ONE(Name, signature, more, flag, infer_fn, grad_fn, fn, text)                                                                 \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                                                        \
+                                .sig = signature,                                                                                     \
+                                .attrs = more,                                                                                        \
+                                .flags = flag,                                                                                        \
+                                .shape = infer_fn,                                                                                    \
+                                .grad = grad_fn,                                                                                      \
+                                HR_KERNELS({.host_inputs = UINT32_MAX, .host_outputs = UINT32_MAX, .compute = on_table, .arg = &fn}), \
+                                .doc = text,                                                                                          \
+                                HR_HERE}
+#define BOTH(Name, rest, more, infer_fn, grad_fn, fn, text)                                          \
+  ONE(Name, "table_handle: Ref(string)" rest, more, HR_OP_SIDE_EFFECT, infer_fn, grad_fn, fn, text); \
   ONE(Name##V2, "table_handle: resource" rest, more, HR_OP_STATEFUL, infer_fn, grad_fn, fn, text)
 #define ENTRIES "Tin: type; Tout: type"
 BOTH(LookupTableFind, "; keys: Tin; default_value: Tout -> values: Tout", ENTRIES, infer_find, hr_grad_none, find_fn, "the values of keys");
-BOTH(LookupTableInsert, "; keys: Tin; values: Tout ->", ENTRIES, infer_write, hr_grad_none, insert_fn, "adds entries, or replaces their values");
+BOTH(LookupTableInsert, "; keys: Tin; values: Tout ->", ENTRIES, infer_write, hr_grad_none, insert_fn,
+     "adds entries, or replaces their values");
 BOTH(LookupTableImport, "; keys: Tin; values: Tout ->", ENTRIES, infer_import, NULL, import_fn, "replaces all entries");
 BOTH(LookupTableExport, " -> keys: Tkeys; values: Tvalues", "Tkeys: type; Tvalues: type", infer_export, NULL, export_fn, "all entries");
 BOTH(LookupTableSize, " -> size: int64", "", infer_size, hr_grad_none, size_fn, "the number of entries");
-ONE(LookupTableRemoveV2, "table_handle: resource; keys: Tin ->", "Tin: type", HR_OP_STATEFUL, infer_remove, NULL, remove_fn, "removes entries");
+ONE(LookupTableRemoveV2, "table_handle: resource; keys: Tin ->", "Tin: type", HR_OP_STATEFUL, infer_remove, NULL, remove_fn,
+    "removes entries");

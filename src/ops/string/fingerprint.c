@@ -46,8 +46,13 @@ static uint64_t up_to_64(const char* s, uint64_t n) {
   return join(turn(e + f, 43) + turn(g, 30) + h, e + turn(f + a, 18) + g, factor);
 }
 
-typedef struct { uint64_t a, b; } pair_t;
-typedef struct { uint64_t x, y, z; pair_t v, w; } state_t;
+typedef struct {
+  uint64_t a, b;
+} pair_t;
+typedef struct {
+  uint64_t x, y, z;
+  pair_t v, w;
+} state_t;
 
 static pair_t pair_mix(const char* s, uint64_t a, uint64_t b) { /* 32 bytes */
   a += word(s);

@@ -38,6 +38,7 @@ const hr_op_t hr_op_StringToHashBucketFast = {
     .attrs = "num_buckets: int >= 1",
     .shape = hr_infer_same,
     .grad = hr_grad_none,
-    HR_KERNELS({.host_inputs = 1, .host_outputs = 1, .prepared_bytes = sizeof(uint64_t), .prepare = buckets_prepare, .compute = to_buckets}),
+    HR_KERNELS(
+        {.host_inputs = 1, .host_outputs = 1, .prepared_bytes = sizeof(uint64_t), .prepare = buckets_prepare, .compute = to_buckets}),
     .doc = "the bucket that each string's fingerprint falls into",
     HR_HERE};

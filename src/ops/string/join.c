@@ -11,9 +11,12 @@ static hr_status_t infer_join(hr_infer_t* s) {
   bool open = false; /* an input of unknown rank may be the scalar or the shape */
   for (int i = 0; i < hr_infer_input_count(s); ++i) {
     const hr_pshape_t* in = hr_infer_input(s, i);
-    if (in->rank < 0) open = true;
-    else if (in->rank > 0 && shape->rank == 0) shape = in;
-    else if (in->rank > 0) HR_TRY(hr_infer_merge(s, shape, in, &shape));
+    if (in->rank < 0)
+      open = true;
+    else if (in->rank > 0 && shape->rank == 0)
+      shape = in;
+    else if (in->rank > 0)
+      HR_TRY(hr_infer_merge(s, shape, in, &shape));
   }
   hr_infer_set(s, 0, open && shape->rank == 0 ? &hr_pshape_unknown : shape);
   return NULL;
@@ -30,7 +33,8 @@ static hr_status_t join_shape(const hr_kernel_ctx_t* k, hr_shape_t* out) {
     const hr_shape_t* s = &hr_input(k, i)->shape;
     char text[HR_SHAPE_TEXT], other[HR_SHAPE_TEXT];
     if (s->rank == 0) continue;
-    if (out->rank == 0) hr_shape_copy(out, s);
+    if (out->rank == 0)
+      hr_shape_copy(out, s);
     else if (!hr_shape_equal(out, s))
       return HR_ERROR(INVALID_ARGUMENT, "input %d has shape %s, another has %s; scalars or one shape were expected", i,
                       hr_shape_format(s, text), hr_shape_format(out, other));

@@ -11,17 +11,17 @@
 #include "base/sync.h"
 
 #define LIBRARY "libpcre2-8.so.0"
-enum { WORKSPACE_FIRST = 1 << 11, WORKSPACE_MOST = 1 << 22, MATCH_LIMIT = 1000000, DEPTH_LIMIT = 10000,
-       WORK_LIMIT = 5000000 };
+enum { WORKSPACE_FIRST = 1 << 11, WORKSPACE_MOST = 1 << 22, MATCH_LIMIT = 1000000, DEPTH_LIMIT = 10000, WORK_LIMIT = 5000000 };
 
 struct hr_regex {
   pcre2_code* code;
 };
 
 /* The functions in use: X(name), each found under its name with PCRE2's suffix for bytes. */
-#define PCRE2_FUNCTIONS(X)                                                                                                          \
-  X(compile) X(code_free) X(dfa_match) X(get_error_message) X(match_data_create) X(match_data_free) X(match_context_create)          \
-  X(match_context_free) X(set_match_limit) X(set_depth_limit) X(set_callout)
+#define PCRE2_FUNCTIONS(X)                                                                                                             \
+  X(compile)                                                                                                                           \
+  X(code_free) X(dfa_match) X(get_error_message) X(match_data_create) X(match_data_free) X(match_context_create) X(match_context_free) \
+      X(set_match_limit) X(set_depth_limit) X(set_callout)
 static struct {
 #define X(name) __typeof__(pcre2_##name##_8)* name;
   PCRE2_FUNCTIONS(X)
@@ -55,10 +55,10 @@ static hr_status_t compile_error(hr_str_t pattern, int error) {
 static hr_status_t compile(hr_str_t pattern, hr_str_t translated, hr_regex_t* r) {
   int error;
   PCRE2_SIZE at;
-  r->code = pcre2.compile((PCRE2_SPTR8)translated.data, translated.size,
-                          PCRE2_UTF | PCRE2_ANCHORED | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_POSSESS |
-                              PCRE2_AUTO_CALLOUT,
-                          &error, &at, NULL);
+  r->code =
+      pcre2.compile((PCRE2_SPTR8)translated.data, translated.size,
+                    PCRE2_UTF | PCRE2_ANCHORED | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX | PCRE2_NO_AUTO_POSSESS | PCRE2_AUTO_CALLOUT,
+                    &error, &at, NULL);
   return r->code ? NULL : compile_error(pattern, error);
 }
 
@@ -72,8 +72,10 @@ hr_status_t hr_regex_create(hr_str_t pattern, hr_regex_t** out) {
   if (!status && !(r = hr_alloc_zero(sizeof *r))) status = hr_status_out_of_memory();
   if (!status) status = compile(pattern, hr_strbuf_view(&translated), r);
   hr_strbuf_deinit(&translated);
-  if (status) hr_free(r);
-  else *out = r;
+  if (status)
+    hr_free(r);
+  else
+    *out = r;
   return status;
 }
 
@@ -97,8 +99,8 @@ static int count_work(pcre2_callout_block* block, void* left) {
 }
 
 static int match_in(const match_t* m, int* workspace, int room) {
-  return pcre2.dfa_match(m->regex->code, (PCRE2_SPTR8)(m->text.data ? m->text.data : ""), m->text.size, 0, PCRE2_DFA_SHORTEST, m->data, m->limits,
-                         workspace, (size_t)room);
+  return pcre2.dfa_match(m->regex->code, (PCRE2_SPTR8)(m->text.data ? m->text.data : ""), m->text.size, 0, PCRE2_DFA_SHORTEST, m->data,
+                         m->limits, workspace, (size_t)room);
 }
 
 /* With room for few states on the stack, then for more. */

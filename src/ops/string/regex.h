@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Regular expressions in RE2's syntax, matched against whole strings. The syntax is checked and rewritten here (regex_syntax.c); the engine is
- * PCRE2's breadth-first matcher, which does not backtrack, opened when the first pattern is compiled (regex.c). Without that library compiling
- * gives UNIMPLEMENTED. Text is UTF-8: a string that is not matches nothing. */
+/* Regular expressions in RE2's syntax, matched against whole strings. The syntax is checked and rewritten here (regex_syntax.c); the engine
+ * is PCRE2's breadth-first matcher, which does not backtrack, opened when the first pattern is compiled (regex.c). Without that library
+ * compiling gives UNIMPLEMENTED. Text is UTF-8: a string that is not matches nothing. */
 #ifndef HR_OPS_STRING_REGEX_H
 #define HR_OPS_STRING_REGEX_H
 #include "base/str.h"

@@ -42,29 +42,29 @@ static hr_status_t match_input(hr_kernel_ctx_t* k) {
   return status;
 }
 
-static hr_status_t compile_attr(hr_prepare_ctx_t* p, void* prepared) { return hr_regex_create(hr_attrs_str(p->attrs, "pattern"), prepared); }
+static hr_status_t compile_attr(hr_prepare_ctx_t* p, void* prepared) {
+  return hr_regex_create(hr_attrs_str(p->attrs, "pattern"), prepared);
+}
 static void drop_regex(void* prepared) { hr_regex_destroy(*(hr_regex_t**)prepared); }
 static hr_status_t match_attr(hr_kernel_ctx_t* k) { return match_all(k, *(hr_regex_t**)hr_prepared(k)); }
 
-const hr_op_t hr_op_RegexFullMatch = {
-    .name = "RegexFullMatch",
-    .sig = "input: string; pattern: string -> output: bool",
-    .attrs = "",
-    .shape = infer_with_pattern,
-    HR_KERNELS({.host_inputs = 3, .host_outputs = 1, .compute = match_input}),
-    .doc = "whether each string as a whole matches the pattern",
-    HR_HERE};
+const hr_op_t hr_op_RegexFullMatch = {.name = "RegexFullMatch",
+                                      .sig = "input: string; pattern: string -> output: bool",
+                                      .attrs = "",
+                                      .shape = infer_with_pattern,
+                                      HR_KERNELS({.host_inputs = 3, .host_outputs = 1, .compute = match_input}),
+                                      .doc = "whether each string as a whole matches the pattern",
+                                      HR_HERE};
 
-const hr_op_t hr_op_StaticRegexFullMatch = {
-    .name = "StaticRegexFullMatch",
-    .sig = "input: string -> output: bool",
-    .attrs = "pattern: string",
-    .shape = hr_infer_same,
-    HR_KERNELS({.host_inputs = 1,
-                .host_outputs = 1,
-                .prepared_bytes = sizeof(hr_regex_t*),
-                .prepare = compile_attr,
-                .unprepare = drop_regex,
-                .compute = match_attr}),
-    .doc = "whether each string as a whole matches the pattern",
-    HR_HERE};
+const hr_op_t hr_op_StaticRegexFullMatch = {.name = "StaticRegexFullMatch",
+                                            .sig = "input: string -> output: bool",
+                                            .attrs = "pattern: string",
+                                            .shape = hr_infer_same,
+                                            HR_KERNELS({.host_inputs = 1,
+                                                        .host_outputs = 1,
+                                                        .prepared_bytes = sizeof(hr_regex_t*),
+                                                        .prepare = compile_attr,
+                                                        .unprepare = drop_regex,
+                                                        .compute = match_attr}),
+                                            .doc = "whether each string as a whole matches the pattern",
+                                            HR_HERE};

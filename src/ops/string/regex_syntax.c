@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RE2's syntax, checked and written again in PCRE2's words. What only PCRE2 knows (look-around, back-references, possessive and atomic groups,
- * verbs, comments...) is refused; what both spell alike and mean differently (\v, \s, {,n}, scripts) is spelled out. Literals that are not
- * letters or digits are written as code points, assertions in groups (RE2 lets them be repeated), and groups capture nothing: only whether
- * the whole text matches is asked, so greediness is dropped too. */
+/* RE2's syntax, checked and written again in PCRE2's words. What only PCRE2 knows (look-around, back-references, possessive and atomic
+ * groups, verbs, comments...) is refused; what both spell alike and mean differently (\v, \s, {,n}, scripts) is spelled out. Literals that
+ * are not letters or digits are written as code points, assertions in groups (RE2 lets them be repeated), and groups capture nothing: only
+ * whether the whole text matches is asked, so greediness is dropped too. */
 #include "base/vec.h"
 #include "ops/string/regex.h"
 
@@ -15,10 +15,10 @@ typedef struct {
   size_t at;
   hr_strbuf_t* out;
   last_t last;
-  size_t mark, atom;               /* where in `out` the item at hand begins, and the last atom; GROUP: that is a group */
-  int64_t size;                    /* the last atom's repetitions, multiplied along its nesting */
+  size_t mark, atom; /* where in `out` the item at hand begins, and the last atom; GROUP: that is a group */
+  int64_t size;      /* the last atom's repetitions, multiplied along its nesting */
   int depth;
-  int64_t worst[DEPTH_MOST + 1];   /* of each open group: the largest size in it */
+  int64_t worst[DEPTH_MOST + 1]; /* of each open group: the largest size in it */
   HR_VEC(hr_str_t) names;
 } scan_t;
 
@@ -31,7 +31,9 @@ static int peek(const scan_t* s, size_t ahead) { return s->at + ahead < s->text.
 static bool is_digit(int c) { return c >= '0' && c <= '9'; }
 static bool is_letter(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 static bool is_word(int c) { return is_letter(c) || is_digit(c) || c == '_'; }
-static int hex_value(int c) { return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
+static int hex_value(int c) {
+  return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
 
 static void write_rune(scan_t* s, int32_t rune) { hr_strbuf_format(s->out, "\\x{%x}", (unsigned)rune); }
 static void add_atom(scan_t* s) {
@@ -155,8 +157,8 @@ static hr_status_t take_class_escape(scan_t* s, bool inside, bool* out_taken) {
 /* --- [...] ---------------------------------------------------------------------------------------------------------------------------- */
 /* [:alpha:], [:^alpha:]; not taken when no ":]" follows: then the bracket is a literal. */
 static hr_status_t take_named_class(scan_t* s, bool* out_taken) {
-  static const char* const names[] = {"alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
-                                      "upper", "word", "xdigit"};
+  static const char* const names[] = {"alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph",
+                                      "lower", "print", "punct", "space", "upper", "word",  "xdigit"};
   const size_t from = s->at;
   size_t end = s->at + 2;
   while (end + 1 < s->text.size && !(s->text.data[end] == ':' && s->text.data[end + 1] == ']')) ++end;
@@ -173,7 +175,9 @@ static hr_status_t take_named_class(scan_t* s, bool* out_taken) {
   return syntax_error(s, "invalid character class range", from);
 }
 
-static hr_status_t take_class_rune(scan_t* s, int32_t* out) { return peek(s, 0) == '\\' ? take_escaped_rune(s, out) : take_literal(s, out); }
+static hr_status_t take_class_rune(scan_t* s, int32_t* out) {
+  return peek(s, 0) == '\\' ? take_escaped_rune(s, out) : take_literal(s, out);
+}
 
 static hr_status_t take_class_item(scan_t* s) {
   const size_t from = s->at;
@@ -297,8 +301,10 @@ static bool parse_braces(const scan_t* s, size_t* end, int64_t* least, int64_t* 
   *most = *least;
   if (at < s->text.size && s->text.data[at] == ',') {
     ++at;
-    if (at < s->text.size && s->text.data[at] == '}') *most = -1;
-    else if (!take_count(s, &at, most)) return false;
+    if (at < s->text.size && s->text.data[at] == '}')
+      *most = -1;
+    else if (!take_count(s, &at, most))
+      return false;
   }
   *end = at + 1;
   return at < s->text.size && s->text.data[at] == '}';
@@ -407,10 +413,21 @@ static hr_status_t take_one(scan_t* s) {
     case '(': return take_group(s);
     case ')': return close_group(s);
     case '{': return take_braces(s);
-    case '*': case '+': case '?': return add_repeat(s, s->at + 1);
-    case '^': case '$': write_assertion(s, 1); return NULL;
-    case '|': ++s->at; s->last = LAST_NOTHING; hr_strbuf_add_str(s->out, HR_STR("|")); return NULL;
-    case '.': ++s->at; hr_strbuf_add_str(s->out, HR_STR(".")); add_atom(s); return NULL;
+    case '*':
+    case '+':
+    case '?': return add_repeat(s, s->at + 1);
+    case '^':
+    case '$': write_assertion(s, 1); return NULL;
+    case '|':
+      ++s->at;
+      s->last = LAST_NOTHING;
+      hr_strbuf_add_str(s->out, HR_STR("|"));
+      return NULL;
+    case '.':
+      ++s->at;
+      hr_strbuf_add_str(s->out, HR_STR("."));
+      add_atom(s);
+      return NULL;
     default: return take_plain(s);
   }
 }

@@ -12,8 +12,10 @@ static hr_tensor_t one_key(hr_dtype_t dtype, int64_t key) {
   const hr_shape_t shape = hr_shape_vector(1);
   char text[64];
   maker_must(hr_tensor_create(dtype, &shape, &t), "a key");
-  if (dtype == HR_I64) *(int64_t*)t.data = key;
-  else if (dtype == HR_I32) *(int32_t*)t.data = (int32_t)key;
+  if (dtype == HR_I64)
+    *(int64_t*)t.data = key;
+  else if (dtype == HR_I32)
+    *(int32_t*)t.data = (int32_t)key;
   else {
     const int size = snprintf(text, sizeof text, "a key whose text is long enough to be on the heap %" PRId64, key);
     maker_must(hr_tstring_set(t.data, (hr_str_t){text, (size_t)size}), "a key");
@@ -101,7 +103,8 @@ static void* use_table(void* arg) {
     hr_run_t write = {.feeds = at, .feed_values = feeds, .feed_count = target == u->insert ? 2 : 1, .targets = &target, .target_count = 1};
     hr_run_t read = {.feeds = at, .feed_values = feeds, .feed_count = 1, .fetches = &fetch, .fetch_count = 1};
     HR_CHECK_OK(hr_session_run(u->s, NULL, &write, NULL, NULL, NULL));
-    if (HR_CHECK_OK(hr_session_run(u->s, NULL, &read, &out, NULL, NULL))) HR_CHECK(*(int64_t*)out.data == value[0] || *(int64_t*)out.data == -1);
+    if (HR_CHECK_OK(hr_session_run(u->s, NULL, &read, &out, NULL, NULL)))
+      HR_CHECK(*(int64_t*)out.data == value[0] || *(int64_t*)out.data == -1);
     hr_tensor_release(&out);
     for (int j = 0; j < 2; ++j) hr_tensor_release(&feeds[j]);
   }
