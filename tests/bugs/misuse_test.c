@@ -420,7 +420,8 @@ static void misuse_freed(void* data, size_t size, void* arg) {
 }
 TEST(tensors_that_lie) {
   static float data[4] = {1, 2, 3, 4};
-  const int64_t two[] = {2, 2}, below[] = {2, -2}, huge[] = {INT64_MAX, 2}, wide[] = {(int64_t)1 << 32, (int64_t)1 << 32}, nothing[] = {0, INT64_MAX, INT64_MAX};
+  const int64_t two[] = {2, 2}, below[] = {2, -2}, huge[] = {INT64_MAX, 2}, wide[] = {(int64_t)1 << 32, (int64_t)1 << 32},
+                nothing[] = {0, INT64_MAX, INT64_MAX};
   int freed = 0;
   const struct {
     TF_DataType type;
@@ -428,9 +429,10 @@ TEST(tensors_that_lie) {
     int rank;
     void* data;
     size_t size;
-  } bad[] = {{TF_FLOAT, two, 2, data, 15}, {TF_FLOAT, two, 2, data, 0},    {TF_FLOAT, below, 2, data, 16},      {TF_FLOAT, huge, 2, data, 16},
-             {TF_FLOAT, wide, 2, data, 16}, {TF_FLOAT, two, -1, data, 2},  {TF_FLOAT, two, 2000, data, 16},      {(TF_DataType)0, two, 2, data, 16},
-             {(TF_DataType)77, two, 2, data, 16}, {(TF_DataType)101, two, 2, data, 16}, {(TF_DataType)-1, two, 2, data, 16}, {TF_FLOAT, two, 2, NULL, 16},
+  } bad[] = {{TF_FLOAT, two, 2, data, 15},         {TF_FLOAT, two, 2, data, 0},         {TF_FLOAT, below, 2, data, 16},
+             {TF_FLOAT, huge, 2, data, 16},        {TF_FLOAT, wide, 2, data, 16},       {TF_FLOAT, two, -1, data, 2},
+             {TF_FLOAT, two, 2000, data, 16},      {(TF_DataType)0, two, 2, data, 16},  {(TF_DataType)77, two, 2, data, 16},
+             {(TF_DataType)101, two, 2, data, 16}, {(TF_DataType)-1, two, 2, data, 16}, {TF_FLOAT, two, 2, NULL, 16},
              {TF_STRING, two, 2, data, 16}};
   for (int i = 0; i < (int)(sizeof bad / sizeof *bad); ++i) {
     TF_Tensor* t = TF_NewTensor(bad[i].type, bad[i].dims, bad[i].rank, bad[i].data, bad[i].size, misuse_freed, &freed);

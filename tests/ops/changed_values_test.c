@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Golden cases fed with values and shapes that they were not made for: an index too far, a dimension more or fewer, nothing at all. Each run
- * ends with a status: what is looked for are crashes, hangs and absurd allocations; run it in a sanitizer build. Shapes were inferred
+/* Golden cases fed with values and shapes that they were not made for: an index too far, a dimension more or fewer, nothing at all. Each
+ * run ends with a status: what is looked for are crashes, hangs and absurd allocations; run it in a sanitizer build. Shapes were inferred
  * from the case's own constants, so only kernels stand between the values and memory.
  *
- * HEADRACE_FUZZ_CASES=n runs each case n times, HEADRACE_FUZZ_SEED=k takes other changes, HEADRACE_TEST_OPS="Add Conv2D" confines the ops. */
+ * HEADRACE_FUZZ_CASES=n runs each case n times, HEADRACE_FUZZ_SEED=k takes other changes, HEADRACE_TEST_OPS="Add Conv2D" confines the ops.
+ */
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,7 +37,8 @@ static double changed_real(void) {
   return list[changed_below(sizeof list / sizeof *list)];
 }
 static void changed_text(TF_TString* s) {
-  static const char* const list[] = {"", "a", "no/such/file", "\x08\x01\x12\x04\xff\xff\xff\x7f", "a text that is too long to lie in the element itself", "%d%s", "*"};
+  static const char* const list[] = {
+      "", "a", "no/such/file", "\x08\x01\x12\x04\xff\xff\xff\x7f", "a text that is too long to lie in the element itself", "%d%s", "*"};
   const char* text = list[changed_below(sizeof list / sizeof *list)];
   TF_StringCopy(s, text, strlen(text));
 }
@@ -87,7 +89,9 @@ static TF_Tensor* changed_shape(const TF_Tensor* t) {
     const char* from = (const char*)TF_TensorData(t) + (size_t)(old ? i % old : 0) * size;
     if (text) TF_StringInit((TF_TString*)(void*)to);
     if (!old && !text) memset(to, 0, size);
-    else if (old && text) TF_StringCopy((TF_TString*)(void*)to, TF_StringGetDataPointer((const TF_TString*)(const void*)from), TF_StringGetSize((const TF_TString*)(const void*)from));
+    else if (old && text)
+      TF_StringCopy((TF_TString*)(void*)to, TF_StringGetDataPointer((const TF_TString*)(const void*)from),
+                    TF_StringGetSize((const TF_TString*)(const void*)from));
     else if (old) memcpy(to, from, size);
   }
   return made;
@@ -133,7 +137,8 @@ static void changed_fetch(op_case_t* t, const TF_Output* in, TF_Tensor** fed, in
   TF_SessionRun(t->session, &limit, in, fed, feeds, fetch, out, n, NULL, 0, NULL, t->status);
   ++changed_runs;
   changed_good += TF_GetCode(t->status) == TF_OK;
-  if (TF_GetCode(t->status) != TF_OK && !*TF_Message(t->status)) hr_test_fail(__FILE__, __LINE__, "%s: a failure without a message", changed_now);
+  if (TF_GetCode(t->status) != TF_OK && !*TF_Message(t->status))
+    hr_test_fail(__FILE__, __LINE__, "%s: a failure without a message", changed_now);
   for (int i = 0; i < n; ++i) TF_DeleteTensor(out[i]);
 }
 static void changed_run(op_case_t* t) {

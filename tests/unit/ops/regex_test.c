@@ -42,13 +42,17 @@ HR_TEST(patterns_match_what_they_should) {
 
 HR_TEST(bad_patterns_are_refused) {
   static const char* const patterns[] = {
-      "a**", "(?=a)", "(?!a)", "(?<=a)", "(?>a)", "(?|a)", "(?R)", "\\1", "\\8", "a{1001}", "(?<x>a)", "a*+", "a++", "x{2}{3}", "\\Z", "(", ")", "[", "[a",
-      "\\", "a|*", "*", "(?x)a", "\\h", "\\R", "\\K", "[a-\\d]", "[z-a]", "\\p{Foo}", "\\p{", "\\p", "\\pl", "[[:foo:]]", "a{2,1}", "\\\u00e9", "(?#c)a", "\\e",
-      "\\E", "((((a){10}){10}){10}){10}", "[\\b]", "(*ACCEPT)", "(*UCP)a", "(?P<x>a)(?P<x>b)", "(?P=x)", "(?P<>a)", "(?", "(?i", "(?i-)", "(?)", "\xff", "\xc3",
+      "a**", "(?=a)", "(?!a)", "(?<=a)", "(?>a)", "(?|a)", "(?R)", "\\1", "\\8", "a{1001}", "(?<x>a)", "a*+", "a++", "x{2}{3}", "\\Z",
+      "(", ")", "[", "[a",
+      "\\", "a|*", "*", "(?x)a", "\\h", "\\R", "\\K", "[a-\\d]", "[z-a]", "\\p{Foo}", "\\p{", "\\p", "\\pl", "[[:foo:]]", "a{2,1}",
+      "\\\u00e9", "(?#c)a", "\\e",
+      "\\E", "((((a){10}){10}){10}){10}", "[\\b]", "(*ACCEPT)", "(*UCP)a", "(?P<x>a)(?P<x>b)", "(?P=x)", "(?P<>a)", "(?", "(?i",
+      "(?i-)", "(?)", "\xff", "\xc3",
       "[\xff]", "\xed\xa0\x80", "\\x{110000}", "\\x{", "\\x1", "\\xg", "\\N", "\\G", "\\X", "\\c", "(?&x)", "(?1)", "(?C1)"};
   for (size_t i = 0; i < sizeof patterns / sizeof *patterns; ++i) {
     hr_regex_t* r = NULL;
-    if (!HR_CHECK_CODE(hr_regex_create(hr_str(patterns[i]), &r), HR_INVALID_ARGUMENT, "invalid pattern")) printf("  pattern %s\n", patterns[i]);
+    if (!HR_CHECK_CODE(hr_regex_create(hr_str(patterns[i]), &r), HR_INVALID_ARGUMENT, "invalid pattern"))
+      printf("  pattern %s\n", patterns[i]);
     hr_regex_destroy(r);
   }
   hr_regex_t* r = NULL;
@@ -80,7 +84,8 @@ HR_TEST(what_makes_other_engines_backtrack_takes_no_time) {
     hr_status_t status = hr_regex_match(r, (hr_str_t){text, LENGTH}, &got);
     if (status) HR_CHECK_CODE(status, HR_RESOURCE_EXHAUSTED, "limits");
     else HR_CHECK(!got);
-    if (hr_clock_now_ns() - start > 5000000000) hr_test_fail(__FILE__, __LINE__, "pattern %s took %g s", patterns[i], (double)(hr_clock_now_ns() - start) * 1e-9);
+    if (hr_clock_now_ns() - start > 5000000000)
+      hr_test_fail(__FILE__, __LINE__, "pattern %s took %g s", patterns[i], (double)(hr_clock_now_ns() - start) * 1e-9);
     hr_regex_destroy(r);
   }
   free(text);
@@ -123,7 +128,8 @@ HR_TEST(RegexFullMatch_takes_its_pattern_when_it_runs) {
   const hr_value_t in = maker_placeholder(g, "in", HR_STRING, NULL), pattern = maker_placeholder(g, "pattern", HR_STRING, NULL);
   hr_value_t match = maker_2(g, "RegexFullMatch", "match", in, pattern);
   maker_must(hr_session_create(g, NULL, &s), "a session");
-  static const struct { const char* pattern; bool want; hr_code_t code; } tries[] = {{"a+", true, HR_OK}, {"b", false, HR_OK}, {"(", false, HR_INVALID_ARGUMENT}};
+  static const struct { const char* pattern; bool want; hr_code_t code; } tries[] = {
+    {"a+", true, HR_OK}, {"b", false, HR_OK}, {"(", false, HR_INVALID_ARGUMENT}};
   for (int i = 0; i < 3; ++i) {
     hr_value_t feeds[] = {in, pattern};
     hr_tensor_t values[2] = {{0}, {0}}, out = {0};
