@@ -88,11 +88,6 @@ static hr_status_t gather_upstream(hr_grad_pass_t* p, hr_node_t* node, bool* out
   return NULL;
 }
 
-static bool is_control_flow(const hr_node_t* node) {
-  uint8_t c = node->attrs.def->node_class;
-  return c >= HR_NODE_SWITCH && c <= HR_NODE_LOOP_COND;
-}
-
 /* Identity hands on what came, slices too. */
 static hr_status_t pass_through(hr_grad_pass_t* p, hr_node_t* node) {
   const hr_grad_part_t* part = hr_grad_accumulate_sum(p, (hr_value_t){node, 0})->first;
@@ -102,7 +97,7 @@ static hr_status_t pass_through(hr_grad_pass_t* p, hr_node_t* node) {
 
 static hr_status_t call_own_gradient(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node) {
   const hr_op_def_t* def = node->attrs.def;
-  if (is_control_flow(node)) return HR_ERROR(UNIMPLEMENTED, "gradients through control flow are not implemented");
+  if (hr_node_class_is_control_flow(def->node_class)) return HR_ERROR(UNIMPLEMENTED, "gradients through control flow are not implemented");
   if (def->node_class == HR_NODE_IDENTITY) return pass_through(p, node);
   hr_grad_fn_t grad = hr_registry_grad(def);
   if (grad == hr_grad_none) return NULL;

@@ -11,14 +11,17 @@
 golden_api_t api = {GOLDEN_API(CASES_FIELD)}; /* what golden/match.c calls: here the functions that we are linked with */
 #undef CASES_FIELD
 
+#define ARCHIVE HR_TEST_SOURCE_DIR "/tests/golden/ops.tar.xz"
+#define GOLDEN  HR_TEST_BUILD_DIR "/golden"
+
+/* Unpacked by whoever asks first, and again when the archive is newer. */
 const char* op_case_folder(void) {
-  static const char folder[] = HR_TEST_BUILD_DIR "/golden/ops";
-  struct stat info;
-  if (stat(folder, &info))
-    if (system("mkdir -p " HR_TEST_BUILD_DIR "/golden && tar -xJf " HR_TEST_SOURCE_DIR "/tests/golden/ops.tar.xz -C " HR_TEST_BUILD_DIR
-               "/golden"))
-      fprintf(stderr, "the golden cases cannot be unpacked to %s\n", folder);
-  return folder;
+  static bool asked;
+  if (!asked && system("test " GOLDEN "/stamp -nt " ARCHIVE " || { mkdir -p " GOLDEN " && tar -xJf " ARCHIVE " -C " GOLDEN
+                       " && touch " GOLDEN "/stamp; }"))
+    fprintf(stderr, "the golden cases cannot be unpacked to %s\n", GOLDEN);
+  asked = true;
+  return GOLDEN "/ops";
 }
 
 bool op_case_each(const char* op, void (*visit)(const golden_case_t* c, int number, void* arg), void* arg) {
