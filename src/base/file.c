@@ -34,7 +34,7 @@ static hr_status_t file_open(const char* path, int flags, hr_file_t** out) {
     status = hr_status_out_of_memory();
     goto done;
   }
-  do f->fd = open(path, flags | O_CLOEXEC, 0666);
+  do f->fd = open(path, flags | O_CLOEXEC | (writable ? 0 : O_NONBLOCK), 0666); /* else a pipe without a writer would wait for ever */
   while (f->fd < 0 && errno == EINTR);
   if (f->fd < 0 || fstat(f->fd, &info) != 0) {
     status = hr_file_error(errno, "cannot open", path);
@@ -42,6 +42,10 @@ static hr_status_t file_open(const char* path, int flags, hr_file_t** out) {
   }
   if (S_ISDIR(info.st_mode)) {
     status = HR_ERROR(FAILED_PRECONDITION, "cannot open '%s': it is a directory", path);
+    goto done;
+  }
+  if (!writable && !S_ISREG(info.st_mode)) {
+    status = HR_ERROR(FAILED_PRECONDITION, "cannot open '%s': it is not a regular file", path);
     goto done;
   }
   f->size = (uint64_t)info.st_size;

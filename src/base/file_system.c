@@ -127,12 +127,14 @@ hr_status_t hr_file_read(const char* path, char** out_data, size_t* out_size) {
   enum { SLACK = 512 };
   struct stat info;
   int fd;
-  do fd = open(path, O_RDONLY | O_CLOEXEC);
+  do fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would wait for ever, a device have no end */
   while (fd < 0 && errno == EINTR);
   if (fd < 0) return hr_file_error(errno, "cannot open", path);
   hr_status_t status = NULL;
   if (fstat(fd, &info) != 0)
     status = hr_file_error(errno, "cannot read", path);
+  else if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+    status = HR_ERROR(FAILED_PRECONDITION, "cannot read '%s': it is not a regular file", path);
   else
     status = read_to_end(path, fd, (size_t)info.st_size + SLACK, out_data, out_size);
   close(fd);

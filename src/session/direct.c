@@ -88,8 +88,8 @@ hr_resources_t* hr_session_share_resources(hr_session_t* s) {
   return shared;
 }
 
-/* In the child of a fork the calls inside may be of threads that are the parent's alone: false after a while, and then nothing that a thread of
- * the child's own might still use is freed. */
+/* In the child of a fork the calls inside may be of threads that are the parent's alone: false after a while; then nothing is freed that
+ * a thread of the child's own might still use. */
 static bool wait_until_drained(hr_session_t* s) {
   const int64_t deadline = s->process == (int)getpid() ? INT64_MAX : hr_clock_now_ns() + FORKED_WAIT_NS;
   hr_mutex_lock(&s->mu);

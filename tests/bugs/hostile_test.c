@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Faults that attacks on Headrace found, each mended: strings that were copied as bytes, sums that were undefined, a first value of
- * another shape, ends of a session in the child of a fork. */
+ * another shape, files without an end, ends of a session in the child of a fork. */
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "bug.h"
@@ -79,6 +80,23 @@ TEST(a_first_value_has_the_shape_that_was_declared) {
   CHECK_TF_OK(b.s);
   bug_target(&b, set); /* now it has that shape */
   CHECK_TF_OK(b.s);
+  bug_close(&b);
+}
+
+/* ---- files */
+
+TEST(devices_and_pipes_are_no_files) { /* one has no end, the other waits for a writer */
+  bug_t b = bug_open(true);
+  mkfifo("hostile_pipe", 0666);
+  TF_Output zero = bug_op(&b, "ReadFile", "", 1, (TF_Output[]){bug_value(&b, "string[] /dev/zero")});
+  TF_Output pipe = bug_op(&b, "ReadFile", "", 1, (TF_Output[]){bug_value(&b, "string[] hostile_pipe")});
+  CHECK(bug_fetch(&b, zero) == NULL);
+  CHECK_TF_CODE(b.s, TF_FAILED_PRECONDITION);
+  CHECK_HAS(TF_Message(b.s), "/dev/zero");
+  TF_SetStatus(b.s, TF_OK, "");
+  CHECK(bug_fetch(&b, pipe) == NULL);
+  CHECK_TF_CODE(b.s, TF_FAILED_PRECONDITION);
+  unlink("hostile_pipe");
   bug_close(&b);
 }
 
