@@ -27,7 +27,7 @@ static hr_status_t bundle_check_version(hr_cursor_t span) {
   return NULL;
 }
 
-hr_status_t hr_bundle_entry_decode_header(hr_cursor_t span, hr_bundle_header_t* out) {
+static hr_status_t header_decode(hr_cursor_t span, hr_bundle_header_t* out) {
   *out = (hr_bundle_header_t){0};
   while (!hr_cursor_is_done(&span)) {
     hr_field_t f;
@@ -41,7 +41,7 @@ hr_status_t hr_bundle_entry_decode_header(hr_cursor_t span, hr_bundle_header_t* 
   return NULL;
 }
 
-void hr_bundle_entry_encode_header(const hr_bundle_header_t* h, hr_writer_t* w) {
+static void header_encode(const hr_bundle_header_t* h, hr_writer_t* w) {
   hr_writer_i64(w, HEADER_SHARDS, h->shards);
   if (h->is_big_endian) hr_writer_i64(w, HEADER_ENDIAN, 1);
   hr_writer_mark_t mark = hr_writer_begin(w, HEADER_VERSION, 0);
@@ -97,7 +97,7 @@ hr_status_t hr_bundle_entry_decode(hr_arena_t* arena, hr_cursor_t span, hr_bundl
   return bundle_decode_slices(arena, span, slices, out);
 }
 
-void hr_bundle_entry_encode(const hr_bundle_entry_t* e, hr_writer_t* w) {
+static void entry_encode(const hr_bundle_entry_t* e, hr_writer_t* w) {
   hr_writer_i64(w, ENTRY_DTYPE, e->dtype);
   hr_writer_mark_t mark = hr_writer_begin(w, ENTRY_SHAPE, 0);
   hr_shape_proto_encode(&e->shape, w);
@@ -116,7 +116,7 @@ void hr_bundle_entry_encode(const hr_bundle_entry_t* e, hr_writer_t* w) {
 
 /* --- the index ---------------------------------------------------------------------------------------------------------------- */
 static hr_status_t bundle_index_add(hr_arena_t* arena, hr_str_t key, hr_str_t value, hr_bundle_header_t* header, hr_bundle_entries_t* out) {
-  if (key.size == 0) return hr_bundle_entry_decode_header(hr_cursor_make(value.data, value.size), header);
+  if (key.size == 0) return header_decode(hr_cursor_make(value.data, value.size), header);
   hr_bundle_entry_t e;
   HR_TRY(hr_bundle_entry_decode(arena, hr_cursor_make(value.data, value.size), &e));
   if (!hr_arena_str(arena, key, &e.name)) return hr_status_out_of_memory();
@@ -168,13 +168,13 @@ static int bundle_compare(const void* a, const void* b) {
 
 static hr_status_t bundle_fill_table(hr_table_writer_t* table, hr_writer_t* value, const hr_bundle_header_t* h,
                                      hr_bundle_entry_t** entries, int64_t count) {
-  hr_bundle_entry_encode_header(h, value);
+  header_encode(h, value);
   HR_TRY(hr_table_writer_add(table, HR_STR(""), hr_strbuf_view(value)));
   for (int64_t i = 0; i < count; ++i) {
     if (i && hr_str_equal(entries[i]->name, entries[i - 1]->name))
       return HR_ERROR(INVALID_ARGUMENT, "tensor '%.*s' is there twice", HR_STR_ARG(entries[i]->name));
     value->size = 0;
-    hr_bundle_entry_encode(entries[i], value);
+    entry_encode(entries[i], value);
     if (value->failed) return hr_status_out_of_memory();
     HR_TRY(hr_table_writer_add(table, entries[i]->name, hr_strbuf_view(value)));
   }

@@ -11,11 +11,8 @@ typedef struct {
   bool is_big_endian;
 } hr_bundle_header_t;
 
-HR_MUST_USE hr_status_t hr_bundle_entry_decode_header(hr_cursor_t span, hr_bundle_header_t* out);
-void hr_bundle_entry_encode_header(const hr_bundle_header_t* h, hr_writer_t* w);
 /* Slices go to the arena; name is left alone. */
 HR_MUST_USE hr_status_t hr_bundle_entry_decode(hr_arena_t* arena, hr_cursor_t span, hr_bundle_entry_t* out);
-void hr_bundle_entry_encode(const hr_bundle_entry_t* e, hr_writer_t* w);
 /* All of an index; names in the arena. */
 typedef HR_VEC(hr_bundle_entry_t) hr_bundle_entries_t;
 HR_MUST_USE hr_status_t hr_bundle_entry_read_index(const char* prefix, hr_arena_t* arena, hr_bundle_header_t* out_header,
