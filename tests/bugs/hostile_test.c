@@ -140,4 +140,33 @@ TEST(the_child_of_a_fork_deletes_a_session_that_its_parent_runs) {
   pthread_join(waiter, NULL);
   bug_close(&b);
 }
+/* The parent's threads for loops, products and convolutions are not there in the child, nor what they held. */
+TEST(the_child_of_a_fork_runs_products_and_convolutions) {
+  bug_t b = bug_open(false);
+  TF_Output shape = bug_value(&b, "int32[2] 300 300"), images = bug_value(&b, "int32[4] 4 28 28 16");
+  TF_Output filters = bug_value(&b, "int32[4] 3 3 16 16");
+  TF_Output x = bug_op(&b, "RandomUniform", "dtype=float; seed=1; seed2=2", 1, &shape);
+  TF_Output y = bug_op(&b, "Exp", "", 1, (TF_Output[]){bug_op(&b, "MatMul", "", 2, (TF_Output[]){x, x})});
+  TF_Output image = bug_op(&b, "RandomUniform", "dtype=float; seed=1; seed2=2", 1, &images);
+  TF_Output filter = bug_op(&b, "RandomUniform", "dtype=float; seed=1; seed2=2", 1, &filters);
+  TF_Output z = bug_op(&b, "Conv2D", "strides=[1,1,1,1]; padding='SAME'", 2, (TF_Output[]){image, filter});
+  TF_DeleteTensor(bug_fetch(&b, y));
+  TF_DeleteTensor(bug_fetch(&b, z));
+  CHECK_TF_OK(b.s);
+  for (int anew = 0; anew < 2; ++anew) {
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      if (anew) b.session = NULL; /* a session of the child's own */
+      TF_DeleteTensor(bug_fetch(&b, y));
+      TF_DeleteTensor(bug_fetch(&b, z));
+      _exit(TF_GetCode(b.s) == TF_OK ? 0 : 1);
+    }
+    REQUIRE(child > 0);
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK_INT(status, 0);
+  }
+  bug_close(&b);
+}
 TEST_MAIN()
