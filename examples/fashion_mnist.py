@@ -198,7 +198,7 @@ def draw(path, losses, images, labels, predictions, names, accuracy):
     left = figure.add_axes([0.055, 0.09, 0.385, 0.80])
     steps = np.arange(1, len(losses) + 1)
     left.plot(steps, losses, color="#b9cde4", linewidth=0.6, label="each step")
-    window = min(50, len(losses))
+    window = min(50, len(losses) // 2)
     if window > 1:
         smooth = np.convolve(losses, np.ones(window) / window, "valid")
         left.plot(steps[window - 1:], smooth, color="#1f4e8c", linewidth=1.8, label="mean of %d steps" % window)

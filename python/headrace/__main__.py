@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m headrace script.py args...`: runs a script with `import tensorflow` answered by headrace."""
+import os
+import runpy
 import sys
 import types
 
@@ -60,14 +62,23 @@ def install():
     sys.meta_path.insert(0, _Finder)
 
 
+def report(kind, error, trace):
+    """What Python prints of an exception, without the frames between Python and the script."""
+    while trace and trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>", runpy.__file__):
+        trace = trace.tb_next
+    sys.__excepthook__(kind, error.with_traceback(trace), trace)
+
+
 def main():
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.stdout.write("usage: python -m headrace script.py [arguments]\n\n" + __doc__ + "\n")
         sys.exit(0 if len(sys.argv) > 1 else 2)
-    import os
-    import runpy
-    install()
     sys.argv = sys.argv[1:]
+    if not os.path.exists(sys.argv[0]):
+        sys.stderr.write("python -m headrace: no file %s\n" % sys.argv[0])
+        sys.exit(2)
+    install()
+    sys.excepthook = report
     sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
     runpy.run_path(sys.argv[0], run_name="__main__")
 

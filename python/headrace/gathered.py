@@ -91,8 +91,6 @@ _ROWS = {
                         "decode_image": "@image.decode_image",
                         "decode_jpeg": "@image.decode_jpeg",
                         "encode_jpeg": "@image.encode_jpeg",
-                        "TFRecordWriter": "@python_io.TFRecordWriter",
-                        "tf_record_iterator": "@python_io.tf_record_iterator",
                         "matching_files": "matching_files",
                         "parse_tensor": "parse_tensor",
                         "serialize_tensor": "serialize_tensor"},

@@ -55,6 +55,26 @@ def test_script_with_tensorflow_in_it(tmp_path):
     assert out.stdout == "[0.0, 8.0] 7 False ['more'] __main__ True\n" and out.returncode == 0
 
 
+def test_script_that_fails(tmp_path):
+    """The traceback begins in the script; a script that is not there is one line."""
+    script = tmp_path / "script.py"
+    script.write_text("import tensorflow as tf\ntf.Session().run(tf.placeholder(tf.float32))\n")
+    out = subprocess.run([sys.executable, "-m", "headrace", str(script)], stderr=subprocess.PIPE, text=True, timeout=60)
+    lines = out.stderr.splitlines()
+    assert out.returncode == 1 and lines[0].startswith("Traceback") and lines[1] == '  File "%s", line 2, in <module>' % script
+    assert "runpy" not in out.stderr and "you must feed a value" in lines[-1]
+    out = subprocess.run([sys.executable, "-m", "headrace", str(tmp_path / "none.py")], stderr=subprocess.PIPE, text=True, timeout=60)
+    assert out.returncode == 2 and out.stderr.splitlines() == ["python -m headrace: no file %s" % (tmp_path / "none.py")]
+
+
+def test_names_in_messages():
+    for f in (tf.reduce_mean, tf.zeros, tf.square):
+        with pytest.raises(TypeError, match=r"^%s\(\) got an unexpected keyword" % f.__name__):
+            f([1.0], no_such=1)
+    assert tf.reduce_mean.__name__ == "reduce_mean"
+    assert not hasattr(tf, "python_io") and not hasattr(tf.io, "TFRecordWriter")
+
+
 def test_flags():
     code = ("import headrace as tf, sys\n"
             "F = tf.flags\n"
