@@ -4,12 +4,17 @@
 #include "session/pipeline.h"
 #include "session/passes.h"
 
+static bool always(const hr_session_options_t* o) {
+  (void)o;
+  return true;
+}
 static bool identity_is_on(const hr_session_options_t* o) { return o->opt_level >= 0; }
 static bool cse_is_on(const hr_session_options_t* o) { return o->common_subexpressions; }
 static bool fold_is_on(const hr_session_options_t* o) { return o->constant_folding; }
 static bool fuse_is_on(const hr_session_options_t* o) { return o->fusion; }
 
 static const hr_pass_t passes[] = {
+  {"place", hr_pass_place, always},
   {"identity", hr_pass_identity, identity_is_on}, /* first: what is behind identities becomes comparable */
   {"cse", hr_pass_cse, cse_is_on},                /* before folding: nothing is folded twice */
   {"fold", hr_pass_fold, fold_is_on},

@@ -19,7 +19,8 @@ typedef struct {                    /* decoded ConfigProto (the fields that mean
   int32_t opt_level;                /* 0: L1 (default), -1: L0 */
   bool constant_folding, common_subexpressions, fusion; /* switches; all true by default */
   int64_t max_folded_bytes;         /* 10 MiB */
-  bool allow_soft_placement, log_device_placement; /* decoded, read by nobody: every node runs on the CPU, whatever device it asks for */
+  bool allow_soft_placement;        /* a node that asks for a device that is not there runs on the CPU */
+  bool log_device_placement;        /* decoded; there is one device, nothing is logged */
   hr_resources_t* resources;        /* share another session's containers; NULL: its own */
 } hr_session_options_t;
 void hr_session_options_init(hr_session_options_t* o);
