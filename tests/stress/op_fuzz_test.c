@@ -13,7 +13,7 @@
 #include "tensorflow/c/c_api.h"
 #include "test.h"
 
-enum { FUZZ_MAX_ATTRS = 32, FUZZ_MAX_LIST = 5, FUZZ_MAX_INPUTS = 48, FUZZ_MAX_RANK = 6, FUZZ_CASES = 8, FUZZ_SECONDS = 20 };
+enum { FUZZ_MAX_ATTRS = 32, FUZZ_MAX_LIST = 5, FUZZ_MAX_INPUTS = 48, FUZZ_MAX_RANK = 6, FUZZ_CASES = 30, FUZZ_SECONDS = 20 };
 static const size_t fuzz_most_bytes = (size_t)64 << 20; /* one block; more is refused as if memory had run out */
 
 /* ---- chance */
