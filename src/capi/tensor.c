@@ -3,6 +3,7 @@
  * it copies instead. Memory that is not aligned to its element is copied at once (kernels load whole elements). */
 #include "capi/handles.h"
 
+#include "wire/handle_proto.h"
 #include "wire/tensor_proto.h"
 
 enum { TENSOR_ALIGNMENT = 64 };
@@ -80,10 +81,30 @@ static hr_status_t tensor_copy_foreign(hr_dtype_t dtype, const hr_shape_t* shape
   return hr_status_out_of_memory();
 }
 
+/* As in TensorFlow a resource comes as a scalar whose memory is a serialized ResourceHandleProto: a client's bytes are never taken for
+ * pointers. */
+static hr_status_t tensor_of_handle(TF_DataType dtype, int num_dims, const void* data, size_t len, TF_Tensor** out) {
+  const hr_shape_t scalar = hr_shape_scalar();
+  hr_tensor_t value;
+  if (dtype != TF_RESOURCE) return HR_ERROR(UNIMPLEMENTED, "a variant cannot be made of bytes");
+  if (num_dims != 0) return HR_ERROR(INVALID_ARGUMENT, "a resource of bytes must be a scalar, not of rank %d", num_dims);
+  HR_TRY(hr_tensor_create(HR_RESOURCE, &scalar, &value));
+  hr_status_t status = hr_handle_proto_decode(hr_cursor_make(data, data ? len : 0), value.data);
+  if (!status && !(*out = hr_capi_wrap_tensor(&value))) status = hr_status_out_of_memory();
+  if (status) hr_tensor_release(&value);
+  return status;
+}
+
 TF_Tensor* TF_NewTensor(TF_DataType dtype, const int64_t* dims, int num_dims, void* data, size_t len,
                         void (*deallocator)(void* data, size_t len, void* arg), void* deallocator_arg) {
   TF_Tensor* out = NULL;
   hr_shape_t shape;
+  if (dtype == TF_RESOURCE || dtype == TF_VARIANT) {
+    hr_status_t failed = tensor_of_handle(dtype, num_dims, data, len, &out);
+    if (!failed && deallocator) deallocator(data, len, deallocator_arg);
+    hr_status_release(failed);
+    return out;
+  }
   hr_status_t status = tensor_check(dtype, dims, num_dims, len, &shape);
   if (!status && !data && hr_shape_count(&shape)) status = hr_capi_null("a tensor's memory");
   if (!status) {

@@ -469,6 +469,28 @@ TEST(tensors_that_lie) {
   TF_DeleteTensor(u);
 }
 
+TEST(handles_are_not_made_of_any_bytes) {
+  char junk[8];
+  int freed = 0;
+  memset(junk, 0x41, sizeof junk);
+  CHECK(TF_NewTensor(TF_RESOURCE, NULL, 0, junk, sizeof junk, misuse_freed, &freed) == NULL);
+  CHECK(TF_NewTensor(TF_VARIANT, NULL, 0, junk, sizeof junk, misuse_freed, &freed) == NULL);
+  CHECK(TF_NewTensor(TF_RESOURCE, (int64_t[]){1}, 1, junk, sizeof junk, misuse_freed, &freed) == NULL);
+  CHECK_INT(freed, 0);
+  static char proto[] = "\x1a\x02no"; /* a ResourceHandleProto that names a resource */
+  TF_Tensor* t = TF_NewTensor(TF_RESOURCE, NULL, 0, proto, 4, misuse_freed, &freed);
+  CHECK_INT(freed, 1);
+  REQUIRE(t != NULL);
+  bug_t b = bug_open(false);
+  TF_Output x = help_placeholder(b.g, "x", TF_RESOURCE, b.s), y = bug_op(&b, "ReadVariableOp", "dtype=float", 1, &x);
+  TF_Tensor* got = NULL;
+  bug_start(&b);
+  TF_SessionRun(b.session, NULL, &x, &t, 1, &y, &got, 1, NULL, 0, NULL, b.s);
+  CHECK(TF_GetCode(b.s) != TF_OK);
+  TF_DeleteTensor(t);
+  bug_close(&b);
+}
+
 TEST(strings_of_every_form_go_through_a_step) {
   static const char text[] = "a text of the caller's that the element merely shows";
   TF_Graph* g = TF_NewGraph();

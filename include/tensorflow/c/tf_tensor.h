@@ -24,7 +24,8 @@ typedef struct TF_AllocatorAttributes {
 
 typedef struct TF_Tensor TF_Tensor;
 
-/* Wraps the caller's memory of len bytes; deallocator(data, len, arg) runs once, when nothing uses the memory any more (perhaps in
+/* A TF_RESOURCE is a scalar whose memory is a serialized ResourceHandleProto, read at once; a TF_VARIANT cannot be made (NULL). Others:
+ * wraps the caller's memory of len bytes; deallocator(data, len, arg) runs once, when nothing uses the memory any more (perhaps in
  * another thread, or inside this call when the data had to be copied because it is not aligned to its element). Until then the
  * bytes must stay as they are. NULL, with the memory still the caller's, for a type or shape that is none, too small a len, or no
  * memory; a NULL deallocator leaves the memory to the caller. */
