@@ -123,6 +123,13 @@ static hr_status_t read_to_end(const char* path, int fd, size_t room, char** out
   return hr_status_out_of_memory();
 }
 
+/* Pipes, and devices that give something: /dev/null is as good as an empty file. */
+static bool is_endless(int fd, mode_t mode) {
+  char first;
+  if (S_ISCHR(mode)) return read(fd, &first, 1) != 0;
+  return !S_ISREG(mode) && !S_ISDIR(mode);
+}
+
 hr_status_t hr_file_read(const char* path, char** out_data, size_t* out_size) {
   enum { SLACK = 512 };
   struct stat info;
@@ -133,7 +140,7 @@ hr_status_t hr_file_read(const char* path, char** out_data, size_t* out_size) {
   hr_status_t status = NULL;
   if (fstat(fd, &info) != 0)
     status = hr_file_error(errno, "cannot read", path);
-  else if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+  else if (is_endless(fd, info.st_mode))
     status = HR_ERROR(FAILED_PRECONDITION, "cannot read '%s': it is not a regular file", path);
   else
     status = read_to_end(path, fd, (size_t)info.st_size + SLACK, out_data, out_size);
