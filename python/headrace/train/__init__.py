@@ -11,6 +11,7 @@ _NAMES = {
     "checkpoints": "latest_checkpoint get_checkpoint_state update_checkpoint_state generate_checkpoint_state_proto checkpoint_exists "
                    "get_checkpoint_mtimes remove_checkpoint list_variables load_variable load_checkpoint NewCheckpointReader CheckpointReader",
     "export": "write_graph export_meta_graph import_meta_graph",
+    "queue_runners": "Coordinator QueueRunner add_queue_runner start_queue_runners",
 }
 _MESSAGES = frozenset("Example SequenceExample Features Feature FeatureList FeatureLists BytesList FloatList Int64List SaverDef CheckpointState "
                       "ClusterDef JobDef ServerDef".split())

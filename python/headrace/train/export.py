@@ -144,6 +144,10 @@ def _take_collections(meta, graph, scope):
                 proto = message("VariableDef").FromString(data)
                 name = scope + "/" + proto.variable_name if scope else proto.variable_name
                 graph.add_to_collection(key, known[name] if name in known else Variable.from_proto(proto, scope))
+        elif kind == "bytes_list" and key == G.GraphKeys.QUEUE_RUNNERS:
+            from .queue_runners import QueueRunner
+            for data in values:
+                graph.add_to_collection(key, QueueRunner.from_proto(message("QueueRunnerDef").FromString(data), scope))
         else:
             for value in values:
                 graph.add_to_collection(key, value)
