@@ -24,7 +24,7 @@ def _padding(padding):
     """(padding, explicit_paddings) from "SAME", "VALID" or four pairs."""
     if isinstance(padding, (list, tuple)):
         return "EXPLICIT", [int(n) for pair in padding for n in pair]
-    return padding.upper(), []
+    return padding, []
 
 
 def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True, data_format="NHWC", dilations=[1, 1, 1, 1], name=None, filters=None):

@@ -72,6 +72,13 @@ def test_names_in_messages():
         with pytest.raises(TypeError, match=r"^%s\(\) got an unexpected keyword" % f.__name__):
             f([1.0], no_such=1)
     assert tf.reduce_mean.__name__ == "reduce_mean"
+    with tf.Graph().as_default():
+        x, w = tf.ones([1, 4, 4, 3]), tf.ones([2, 2, 3, 3])
+        with pytest.raises(ValueError, match='"same" is not in the list of allowed values: "SAME"'):  # layers take it, operations do not
+            tf.nn.conv2d(x, w, [1, 1, 1, 1], "same")
+        with pytest.raises(TypeError, match="needs a value for attr 'padding'"):
+            tf.nn.conv2d(x, w, [1, 1, 1, 1])
+        assert tf.layers.conv2d(x, 3, 2, padding="same").shape.as_list() == [1, 4, 4, 3]
     assert not hasattr(tf, "python_io") and not hasattr(tf.io, "TFRecordWriter")
 
 
