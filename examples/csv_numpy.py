@@ -16,13 +16,16 @@ def make_file(path):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--csv", help="a file with the columns x, y, class")
-    p.add_argument("--epochs", type=int, default=50)
+    p.add_argument("--csv", metavar="FILE", help="a file with the columns x, y, class")
+    p.add_argument("--epochs", type=int, default=50, metavar="N", help="times through the rows (%(default)s)")
     a = p.parse_args()
     path = a.csv or os.path.join(tempfile.mkdtemp(), "points.csv")
     if not a.csv:
         make_file(path)
-    table = np.loadtxt(path, delimiter=",", skiprows=1, dtype=np.float32)
+    try:
+        table = np.loadtxt(path, delimiter=",", skiprows=1, dtype=np.float32, ndmin=2)
+    except (OSError, ValueError) as e:
+        raise SystemExit("--csv %s: %s" % (path, e))
     features, classes = table[:, :2], table[:, 2].astype(np.int64)
     train = np.arange(len(table)) % 5 != 0
     tf.set_random_seed(1)

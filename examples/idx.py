@@ -10,8 +10,12 @@ import numpy as np
 def read(folder, name):
     path = os.path.join(folder, name)
     opener = open if os.path.exists(path) else gzip.open
-    with opener(path if opener is open else path + ".gz", "rb") as f:
-        data = f.read()
+    try:
+        with opener(path if opener is open else path + ".gz", "rb") as f:
+            data = f.read()
+    except OSError as e:
+        raise SystemExit("cannot read %s[.gz]: %s\n--data DIR names a folder with the four IDX files; Debian: apt install dataset-fashion-mnist"
+                         % (path, e.strerror or e))
     rank = data[3]
     return np.frombuffer(data, np.uint8, offset=4 + 4 * rank).reshape(np.frombuffer(data, ">u4", rank, 4).astype(int))
 
@@ -31,8 +35,8 @@ def batches(images, labels, size, epoch):
 
 def arguments(doc, epochs):
     p = argparse.ArgumentParser(description=doc)
-    p.add_argument("--data", default="/usr/share/datasets/fashion-mnist", help="folder with IDX files (%(default)s)")
-    p.add_argument("--epochs", type=int, default=epochs)
-    p.add_argument("--limit", type=int, help="take only the first images")
-    p.add_argument("--batch", type=int, default=100)
+    p.add_argument("--data", metavar="DIR", default="/usr/share/datasets/fashion-mnist", help="folder with IDX files (%(default)s)")
+    p.add_argument("--epochs", type=int, default=epochs, metavar="N", help="times through the training images (%(default)s)")
+    p.add_argument("--limit", type=int, metavar="N", help="take only the first N images")
+    p.add_argument("--batch", type=int, default=100, metavar="N", help="images a step (%(default)s)")
     return p

@@ -30,8 +30,8 @@ def fit(by_hand, epochs, rate):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--epochs", type=int, default=1000)
-    p.add_argument("--rate", type=float, default=0.01)
+    p.add_argument("--epochs", type=int, default=1000, metavar="N", help="times through the points (%(default)s)")
+    p.add_argument("--rate", type=float, default=0.01, metavar="X", help="learning rate (%(default)s)")
     a = p.parse_args()
     for name, by_hand in (("by hand", True), ("built in", False)):
         print("%-9s y = %.4f x + %.4f, cost %.4f" % ((name,) + tuple(fit(by_hand, a.epochs, a.rate))))

@@ -12,7 +12,7 @@ def layer(x, inputs, outputs, name):
 
 def main():
     p = idx.arguments(__doc__, 5)
-    p.add_argument("--hidden", type=int, default=256)
+    p.add_argument("--hidden", type=int, default=256, metavar="N", help="units of each hidden layer (%(default)s)")
     a = p.parse_args()
     tf.set_random_seed(1)
     images, labels = idx.load(a.data, "train", a.limit)

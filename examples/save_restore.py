@@ -9,7 +9,7 @@ import headrace as tf
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--folder", default=None, help="where the checkpoint goes (a temporary folder)")
+    p.add_argument("--folder", metavar="DIR", help="where the checkpoint goes (a temporary folder)")
     a = p.parse_args()
     folder = a.folder or tempfile.mkdtemp()
     with tf.Graph().as_default():

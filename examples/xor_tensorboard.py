@@ -8,8 +8,8 @@ import headrace as tf
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--steps", type=int, default=2000)
-    p.add_argument("--logs", default="logs/xor")
+    p.add_argument("--steps", type=int, default=2000, metavar="N", help="training steps (%(default)s)")
+    p.add_argument("--logs", default="logs/xor", metavar="DIR", help="where the event file goes (%(default)s)")
     a = p.parse_args()
     tf.set_random_seed(3)
     xs, ys = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32), np.array([[0], [1], [1], [0]], np.float32)

@@ -65,6 +65,11 @@ def test_mlp(tmp_path, data):
     assert number(run("mlp.py", "--data", data, "--epochs", "8", "--batch", "50", "--hidden", "64", cwd=tmp_path), "accuracy") > 0.8
 
 
+def test_says_which_file_is_missing(tmp_path):
+    assert run("mlp.py", "--data", "none", cwd=tmp_path, fails=True).startswith("cannot read none/train-images-idx3-ubyte[.gz]: ")
+    assert run("csv_numpy.py", "--csv", "none.csv", cwd=tmp_path, fails=True).splitlines() == ["--csv none.csv: none.csv not found."]
+
+
 def test_cnn_raw(tmp_path, data):
     assert number(run("cnn_raw.py", "--data", data, "--epochs", "5", "--batch", "50", cwd=tmp_path), "accuracy") > 0.5
 
