@@ -215,7 +215,7 @@ def draw(path, losses, images, labels, predictions, names, accuracy):
         for spine in axes.spines.values():
             spine.set(color="#d5d5d5" if right else bad, linewidth=0.8 if right else 2.5)
         text = names[predictions[k]] if right else "%s, is %s" % (names[predictions[k]], names[labels[k]])
-        axes.set_title(("\u2713 " if right else "\u2717 ") + text, color=good if right else bad, fontsize=8.5, pad=4, fontweight="normal" if right else "bold")
+        axes.set_title(("\u2713 " if right else "\u2717 ") + text, color=good if right else bad, fontsize=8.5 if right else 7.5, pad=4, fontweight="normal" if right else "bold")
     figure.savefig(path)
     plt.close(figure)
     print("picture     %s" % path)
