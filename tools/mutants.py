@@ -62,7 +62,7 @@ def main():
     a = p.parse_args()
     tree, build = os.path.join(os.path.abspath(a.build), "tree"), os.path.join(os.path.abspath(a.build), "build")
     shutil.rmtree(tree, ignore_errors=True)
-    shutil.copytree(ROOT, tree, symlinks=True, ignore=shutil.ignore_patterns(".git", "build*"))
+    shutil.copytree(ROOT, tree, symlinks=True, ignore=lambda folder, names: {".git", "build"} & set(names) if folder == ROOT else set())
     if run(["cmake", "-G", "Ninja", "-S", tree, "-B", build, "-DCMAKE_C_FLAGS_RELEASE=-O1"], tree, 120) or is_killed(a, tree, build, "src/base/none.c"):
         print("mutants: the unchanged tree does not pass its tests; run `make test` first")
         return 1
