@@ -16,6 +16,7 @@ static bool fuse_is_on(const hr_session_options_t* o) { return o->fusion; }
 static const hr_pass_t passes[] = {
   {"place", hr_pass_place, always},
   {"identity", hr_pass_identity, identity_is_on}, /* first: what is behind identities becomes comparable */
+  {"narrow", hr_pass_narrow, fuse_is_on},          /* before common subexpressions: many narrowed products read one slice */
   {"cse", hr_pass_cse, cse_is_on},                /* before folding: nothing is folded twice */
   {"fold", hr_pass_fold, fold_is_on},
   {"fuse", hr_pass_fuse, fuse_is_on}, /* wants constants, and hides what others look for */
