@@ -18,6 +18,7 @@ typedef struct {                 /* C[m,n] (+)= op(A) op(B) [+ bias[n]] [activat
   bool transpose_a, transpose_b; /* A is stored [k,m], B is stored [n,k] */
   int64_t stride_a, stride_b, stride_c;
   bool bias; /* a vector of n added to each row */
+  bool sum;  /* adds to what C holds before the activation */
   hr_dnn_act_t activation;
   float alpha; /* slope of LEAKY_RELU */
 } hr_dnn_matmul_t;
@@ -51,7 +52,7 @@ typedef struct {
   bool (*pack_fits)(const hr_dnn_pack_t* pack, const hr_dnn_prim_t* p); /* the pack was made for this primitive */
   void (*unpack)(hr_dnn_pack_t* pack);                                  /* releases; accepts NULL */
 } hr_dnn_t;
-enum { HR_DNN_ABI = 3 };
+enum { HR_DNN_ABI = 4 };
 const hr_dnn_t* hr_dnn(void);
 
 /* What the object needs of us, and the one symbol it exports (HR_DNN_OPEN). */

@@ -51,7 +51,7 @@ static int64_t float_bits(float f) {
 
 static hr_onednn_key_t matmul_key(const hr_dnn_matmul_t* d, int threads) {
   return (hr_onednn_key_t){{1 << 8 | d->activation, threads, d->batch, d->m, d->n, d->k,
-                            d->transpose_a | d->transpose_b << 1 | d->bias << 2, d->stride_a, d->stride_b, d->stride_c,
+                            d->transpose_a | d->transpose_b << 1 | d->bias << 2 | d->sum << 3, d->stride_a, d->stride_b, d->stride_c,
                             float_bits(d->alpha)}};
 }
 

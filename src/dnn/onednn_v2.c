@@ -61,7 +61,7 @@ dnnl_status_t hr_onednn_make_matmul(const hr_dnn_matmul_t* d, hr_dnn_prim_t* p) 
   HR_ONEDNN_TRY(dnnl_matmul_desc_init(&op, &p->user[HR_ONEDNN_A], &p->user[HR_ONEDNN_B], d->bias ? &p->user[HR_ONEDNN_BIAS] : NULL,
                                       &p->user[HR_ONEDNN_C]));
   dnnl_primitive_attr_t attr = NULL;
-  dnnl_status_t s = make_attr(false, d->activation, d->alpha, &attr);
+  dnnl_status_t s = make_attr(d->sum, d->activation, d->alpha, &attr);
   if (s == dnnl_success) s = finish_prim(p, &op, attr, -1, dnnl_query_undef);
   if (attr) dnnl_primitive_attr_destroy(attr);
   return s;

@@ -57,7 +57,7 @@ dnnl_status_t hr_onednn_make_matmul(const hr_dnn_matmul_t* d, hr_dnn_prim_t* p) 
   }
   dnnl_primitive_attr_t attr = NULL;
   dnnl_primitive_desc_t pd = NULL;
-  dnnl_status_t s = make_attr(false, d->activation, d->alpha, &attr);
+  dnnl_status_t s = make_attr(d->sum, d->activation, d->alpha, &attr);
   if (s == dnnl_success)
     s = dnnl_matmul_primitive_desc_create(&pd, hr_onednn_engine, p->user[HR_ONEDNN_A], p->user[HR_ONEDNN_B],
                                           d->bias ? p->user[HR_ONEDNN_BIAS] : NULL, p->user[HR_ONEDNN_C], attr);

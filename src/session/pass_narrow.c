@@ -53,8 +53,8 @@ static hr_status_t find_narrow(const hr_fuse_t* f, hr_node_t* split, narrow_t* o
   *out_found = false;
   *out = (narrow_t){.split = split, .product = split->inputs[0].node};
   const hr_node_t* m = out->product;
-  if (!hr_str_is(m->attrs.def->name, "MatMul") || !hr_attrs_bool(&m->attrs, "transpose_b") || !node_is_free(f, m) || !node_is_free(f, split))
-    return NULL;
+  if (!hr_str_is(m->attrs.def->name, "MatMul") || !hr_attrs_bool(&m->attrs, "transpose_b")) return NULL;
+  if (!node_is_free(f, m) || !node_is_free(f, split)) return NULL;
   if (hr_fuse_reader(f, split->inputs[0], &input, &oldest_shape) != split || oldest_shape != INT32_MAX) return NULL;
   const hr_pshape_t *y = m->shapes[0], *b = hr_value_shape(m->inputs[1]);
   out->part = sole_part(f, split);

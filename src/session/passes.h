@@ -10,4 +10,5 @@ HR_MUST_USE hr_status_t hr_pass_narrow(hr_program_t* p, const hr_session_options
 HR_MUST_USE hr_status_t hr_pass_cse(hr_program_t* p, const hr_session_options_t* o);
 HR_MUST_USE hr_status_t hr_pass_fold(hr_program_t* p, const hr_session_options_t* o);
 HR_MUST_USE hr_status_t hr_pass_fuse(hr_program_t* p, const hr_session_options_t* o);
+HR_MUST_USE hr_status_t hr_pass_sum(hr_program_t* p, const hr_session_options_t* o);
 #endif

@@ -20,6 +20,7 @@ static const hr_pass_t passes[] = {
   {"cse", hr_pass_cse, cse_is_on},                /* before folding: nothing is folded twice */
   {"fold", hr_pass_fold, fold_is_on},
   {"fuse", hr_pass_fuse, fuse_is_on}, /* wants constants, and hides what others look for */
+  {"sum", hr_pass_sum, fuse_is_on},   /* what is left of products after it */
   {0},
 };
 

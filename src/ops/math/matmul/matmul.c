@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MatMul: product = op(a) op(b) of two matrices, where op may transpose (without conjugating). An inner size of 0 gives zeros.
  * grad_a and grad_b are hints that mean nothing here. */
+#include <string.h>
 #include "op/grad_ctx.h"
 #include "op/infer.h"
 #include "ops/math/matmul/product.h"
@@ -72,8 +73,8 @@ static hr_status_t prepare_fused(hr_prepare_ctx_t* p, void* prepared) {
   matmul_prepared_t* m = prepared;
   HR_TRY(prepare_matmul(p, prepared));
   HR_TRY(hr_epilogue_parse(p->attrs, p->input_count - 2, &m->epilogue));
-  if (m->epilogue.batch_norm || m->epilogue.add)
-    return HR_ERROR(UNIMPLEMENTED, "only a bias and an activation are fused into a matrix product");
+  if (m->epilogue.batch_norm || (m->epilogue.add && p->input_types[0] != HR_F32))
+    return HR_ERROR(UNIMPLEMENTED, "only a bias, an activation and, for float, an addend are fused into a matrix product");
   return NULL;
 }
 
@@ -81,6 +82,21 @@ static hr_status_t want_bias(hr_kernel_ctx_t* k, int input, int64_t n) {
   HR_TRY(hr_want_vector(k, input, "bias"));
   if (hr_input(k, input)->count == n) return NULL;
   return HR_ERROR(INVALID_ARGUMENT, "bias has %lld elements for %lld columns", (long long)hr_input(k, input)->count, (long long)n);
+}
+
+/* The output with the addend in it, in the addend's memory where that may be. */
+static hr_status_t begin_sum(hr_kernel_ctx_t* k, int input, const hr_shape_t* shape, hr_product_t* p, hr_tensor_t** out) {
+  const hr_tensor_t* addend = hr_input(k, input);
+  const void* from = addend->data;
+  char text[2][HR_SHAPE_TEXT];
+  if (!hr_shape_equal(&addend->shape, shape))
+    return HR_ERROR(INVALID_ARGUMENT, "the addend is %s, the product %s", hr_shape_format(&addend->shape, text[0]),
+                    hr_shape_format(shape, text[1]));
+  if (from == p->a || from == p->b) HR_TRY(hr_output(k, 0, shape, out)); /* a factor must not change while it is read */
+  else HR_TRY(hr_output_take(k, 0, input, shape, out));
+  if ((*out)->data != from && (*out)->count > 0) memcpy((*out)->data, from, hr_tensor_bytes(*out));
+  p->sum = true;
+  return NULL;
 }
 
 static hr_status_t compute_fused(hr_kernel_ctx_t* k) { /* half and bfloat16 pass through float and are rounded once */
@@ -92,7 +108,8 @@ static hr_status_t compute_fused(hr_kernel_ctx_t* k) { /* half and bfloat16 pass
   HR_TRY(read_matmul(k, &p));
   if (m->epilogue.bias) HR_TRY(want_bias(k, 2, p.n));
   const hr_shape_t shape = hr_shape_matrix(p.m, p.n);
-  HR_TRY(hr_output(k, 0, &shape, &y));
+  if (m->epilogue.add) HR_TRY(begin_sum(k, m->epilogue.bias ? 3 : 2, &shape, &p, &y));
+  else HR_TRY(hr_output(k, 0, &shape, &y));
   const bool narrow = y->dtype != HR_F32;
   if (narrow && m->epilogue.bias && (status = hr_epilogue_widen(k, hr_input(k, 2), &bias))) goto done;
   if (narrow && (status = hr_temp(k, HR_F32, &shape, &wide))) goto done;
@@ -157,5 +174,5 @@ const hr_op_t hr_op__FusedMatMul = {.name = "_FusedMatMul",
                                                 .prepared_bytes = sizeof(matmul_prepared_t),
                                                 .prepare = prepare_fused,
                                                 .compute = compute_fused}),
-                                    .doc = "MatMul, then what fused_ops names: a bias, an activation",
+                                    .doc = "MatMul, then what fused_ops names: a bias, an addend, an activation",
                                     HR_HERE};

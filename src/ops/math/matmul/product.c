@@ -26,7 +26,7 @@ static hr_gemm_t gemm_of(const hr_product_t* p) {
                      .conj_b = p->conj_b};
 }
 
-static hr_status_t run_own(hr_kernel_ctx_t* k, const hr_product_t* p) {
+static hr_status_t multiply(hr_kernel_ctx_t* k, const hr_product_t* p) {
   const hr_gemm_t g = gemm_of(p);
   hr_tensor_t steps = {0};
   hr_gemm_batch_t batch = {p->batch, p->a_at, p->b_at, p->m * p->n};
@@ -40,10 +40,30 @@ static hr_status_t run_own(hr_kernel_ctx_t* k, const hr_product_t* p) {
   }
   hr_status_t status = hr_gemm_run_batch(&g, &batch, k->threads);
   hr_tensor_release(&steps);
-  if (status || (!p->bias && p->activation == HR_DNN_NONE)) return status;
-  const hr_epilogue_run_t run = {
-      .y = p->c, .bias = p->bias, .rows = p->batch * p->m, .n = p->n, .activation = p->activation, .alpha = p->alpha};
-  return hr_epilogue_apply(k, HR_F32, &run);
+  return status;
+}
+
+static hr_status_t run_own(hr_kernel_ctx_t* k, const hr_product_t* p) {
+  const hr_shape_t shape = hr_shape_matrix(p->batch * p->m, p->n);
+  hr_product_t apart = *p;
+  hr_tensor_t product = {0};
+  if (p->sum) {
+    HR_TRY(hr_temp(k, HR_F32, &shape, &product));
+    apart.c = product.data;
+  }
+  hr_status_t status = multiply(k, &apart);
+  if (!status && (p->sum || p->bias || p->activation != HR_DNN_NONE)) {
+    const hr_epilogue_run_t run = {.y = p->c,
+                                   .bias = p->bias,
+                                   .add = product.data,
+                                   .rows = p->batch * p->m,
+                                   .n = p->n,
+                                   .activation = p->activation,
+                                   .alpha = p->alpha};
+    status = hr_epilogue_apply(k, HR_F32, &run);
+  }
+  hr_tensor_release(&product);
+  return status;
 }
 
 static hr_status_t run_dnn(hr_kernel_ctx_t* k, const hr_product_t* p, const hr_dnn_t* dnn, bool* out_served) {
@@ -57,6 +77,7 @@ static hr_status_t run_dnn(hr_kernel_ctx_t* k, const hr_product_t* p, const hr_d
                        .stride_b = p->k * p->n,
                        .stride_c = p->m * p->n,
                        .bias = p->bias != NULL,
+                       .sum = p->sum,
                        .activation = p->activation,
                        .alpha = p->alpha};
   const bool spread = p->a_at || p->b_at;

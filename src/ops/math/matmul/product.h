@@ -15,6 +15,7 @@ typedef struct {
   hr_dtype_t a_type, b_type, c_type;
   int64_t batch;              /* products; c's lie one after the other */
   const int64_t *a_at, *b_at; /* where each one's operands start, in elements; NULL: one after the other */
+  bool sum;                   /* c holds what is added to the product; only of float32 products, like what follows */
   const float* bias;          /* only of float32 products; n elements, or NULL */
   hr_dnn_act_t activation;    /* likewise */
   float alpha;

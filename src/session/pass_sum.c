@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sum of matrix products (AddN, as the gradient of a matrix that a recurrent cell uses in every step) becomes a chain of products that
+ * each add to the one before, in its memory. The chain goes in the order in which the products run, so that nothing lives longer; that may
+ * be another order than the sum's: last bits differ. Only float products of one known shape that nothing but the sum reads. */
+#include <stdlib.h>
+#include "base/alloc.h"
+#include "session/fuse.h"
+#include "session/passes.h"
+
+typedef struct {
+  hr_node_t* node;
+  int32_t rank;
+} term_t;
+
+static int compare_terms(const void* a, const void* b) {
+  const term_t *x = a, *y = b;
+  if (x->rank != y->rank) return x->rank < y->rank ? -1 : 1;
+  return x->node->id < y->node->id ? -1 : x->node->id > y->node->id;
+}
+
+static bool shape_is_known(const hr_pshape_t* s) { return hr_pshape_is_known(s) && s->rank == 2; }
+
+static bool is_term(const hr_fuse_t* f, const hr_node_t* sum, hr_value_t v) {
+  int32_t input, oldest_shape = INT32_MAX;
+  const hr_node_t* n = v.node;
+  if (!hr_str_is(n->attrs.def->name, "MatMul") || n->control_count || n->output_types[0] != HR_F32 || hr_program_is_fixed(n)) return false;
+  if (hr_fuse_reader(f, v, &input, &oldest_shape) != sum || oldest_shape != INT32_MAX) return false;
+  const hr_pshape_t *s = n->shapes[0], *first = sum->inputs[0].node->shapes[0];
+  return shape_is_known(s) && shape_is_known(first) && s->dims[0] == first->dims[0] && s->dims[1] == first->dims[1];
+}
+
+static bool is_sum_of_products(const hr_fuse_t* f, const hr_node_t* n) {
+  if (!hr_str_is(n->attrs.def->name, "AddN") || n->input_count < 2 || n->control_count || hr_program_is_fixed(n)) return false;
+  for (int32_t i = 0; i < n->input_count; ++i)
+    if (!is_term(f, n, n->inputs[i])) return false;
+  return true;
+}
+
+static hr_status_t add_link(hr_program_t* p, const hr_node_t* product, hr_value_t* io_sum) {
+  const hr_str_t add = HR_STR("Add");
+  static const char* const names[] = {"T", "transpose_a", "transpose_b"};
+  static const int32_t lists[] = {1, 1, 1};
+  const hr_value_t inputs[] = {product->inputs[0], product->inputs[1], *io_sum};
+  hr_named_attr_t attrs[5];
+  hr_node_t* link;
+  for (int i = 0; i < 3; ++i) attrs[i] = hr_at(names[i], *hr_attrs_find(&product->attrs, names[i]));
+  attrs[3] = hr_at_int("num_args", 1);
+  attrs[4] = hr_at("fused_ops", HR_AT_LIST(HR_ATTR_STRING, ss, &add, 1));
+  const hr_node_desc_t d = {.op = HR_STR("_FusedMatMul"),
+                            .name = product->name,
+                            .device = product->device,
+                            .inputs = inputs,
+                            .input_count = 3,
+                            .input_lists = lists,
+                            .attrs = attrs,
+                            .attr_count = 5};
+  HR_TRY(hr_program_add(p, &d, product, &link));
+  link->shapes[0] = product->shapes[0];
+  *io_sum = (hr_value_t){link, 0};
+  return NULL;
+}
+
+static hr_status_t chain_sum(hr_fuse_t* f, hr_node_t* sum) {
+  const int32_t count = sum->input_count;
+  term_t* terms = hr_alloc_array((size_t)count, sizeof *terms);
+  if (!terms) return hr_status_out_of_memory();
+  for (int32_t i = 0; i < count; ++i) terms[i] = (term_t){sum->inputs[i].node, f->p->ranks.data[sum->inputs[i].node->id]};
+  qsort(terms, (size_t)count, sizeof *terms, compare_terms);
+  hr_value_t total = {terms[0].node, 0};
+  hr_status_t status = NULL;
+  for (int32_t i = 1; i < count && !status; ++i) status = add_link(f->p, terms[i].node, &total);
+  for (int32_t i = 1; i < count && !status; ++i)
+    if (terms[i].node->id < f->limit) f->live[terms[i].node->id] = 0;
+  if (!status && sum->id < f->limit) f->live[sum->id] = 0;
+  if (!status) status = hr_program_replace(f->p, (hr_value_t){sum, 0}, total);
+  if (!status) status = hr_program_replace_control(f->p, sum, total.node);
+  hr_free(terms);
+  return status;
+}
+
+hr_status_t hr_pass_sum(hr_program_t* p, const hr_session_options_t* o) {
+  (void)o;
+  hr_fuse_t f;
+  HR_TRY(hr_fuse_init(p, &f));
+  hr_status_t status = NULL;
+  for (int64_t i = 0; i < f.limit && !status; ++i) {
+    hr_node_t* n = p->graph->nodes.data[i];
+    if (n && f.live[i] && is_sum_of_products(&f, n)) status = chain_sum(&f, n);
+  }
+  hr_fuse_deinit(&f);
+  return status;
+}

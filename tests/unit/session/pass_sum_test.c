@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Before and after: a sum of products becomes a chain of products that add to each other, with the same values; what is read elsewhere, or
+ * is no product, keeps its sum. */
+#include "unit/session/program_maker.h"
+
+static hr_tensor_t ramp(int64_t rows, int64_t columns, int start) {
+  const hr_shape_t s = hr_shape_matrix(rows, columns);
+  hr_tensor_t t = {0};
+  maker_must(hr_tensor_create(HR_F32, &s, &t), "a matrix");
+  for (int64_t i = 0; i < t.count; ++i) ((float*)t.data)[i] = (float)((i + start) % 11) - 4.0f; /* sums of such products are exact */
+  return t;
+}
+
+enum { TERMS = 3 };
+typedef struct {
+  hr_graph_t* g;
+  hr_value_t x, terms[TERMS], sum;
+  hr_tensor_t value; /* fed for x */
+} sum_t;
+
+static hr_value_t matrix(hr_graph_t* g, const char* name, hr_tensor_t take) {
+  hr_value_t v = maker_const_of(g, name, &take);
+  hr_tensor_release(&take);
+  return v;
+}
+
+static hr_value_t product(hr_graph_t* g, const char* name, hr_value_t a, hr_value_t b) { /* a transposed, as gradients have it */
+  hr_value_t in[] = {a, b};
+  hr_named_attr_t at[] = {hr_at_bool("transpose_a", true)};
+  return maker_node(g, "MatMul", name, 2, in, 1, at);
+}
+
+static hr_value_t add_all(hr_graph_t* g, const char* name, int count, const hr_value_t* terms) {
+  hr_named_attr_t at[] = {hr_at_int("N", count)};
+  return maker_node(g, "AddN", name, count, terms, 1, at);
+}
+
+/* x' w0 + x' w1 + w0' w1, summed from the last to the first; x is [k, m], the others too when m equals n */
+static sum_t make_sum(int64_t k, int64_t m) {
+  static const char* const names[] = {"p0", "p1", "p2"};
+  sum_t s = {.g = maker_graph(), .value = ramp(k, m, 0)};
+  const hr_pshape_t* known = NULL;
+  maker_must(hr_pshape_from_shape(&s.g->arena, &s.value.shape, &known), "a shape");
+  s.x = maker_placeholder(s.g, "x", HR_F32, known);
+  hr_value_t w0 = matrix(s.g, "w0", ramp(k, m, 3)), w1 = matrix(s.g, "w1", ramp(k, m, 5));
+  hr_value_t left[] = {s.x, s.x, w0}, right[] = {w0, w1, s.x}, turned[TERMS];
+  for (int i = 0; i < TERMS; ++i) turned[TERMS - 1 - i] = s.terms[i] = product(s.g, names[i], left[i], right[i]);
+  s.sum = add_all(s.g, "sum", TERMS, turned);
+  return s;
+}
+
+static void drop_sum(sum_t* s) {
+  hr_tensor_release(&s->value);
+  hr_graph_destroy(s->g);
+}
+
+static int64_t links_after(const sum_t* s, int fetches, const hr_value_t* fetch) {
+  hr_program_t p = maker_program(s->g, 1, &s->x, fetches, fetch, NULL);
+  maker_pass(&p, hr_pass_sum);
+  const int64_t links = maker_live_of(&p, "_FusedMatMul");
+  HR_CHECK_EQ_I64(maker_live_of(&p, "AddN"), links ? 0 : 1);
+  HR_CHECK_EQ_I64(maker_live_of(&p, "MatMul"), TERMS - links);
+  hr_program_deinit(&p);
+  return links;
+}
+
+static hr_tensor_t value_of(const sum_t* s, bool fusion, hr_value_t fetch) {
+  hr_session_options_t o;
+  hr_session_t* session = NULL;
+  hr_tensor_t out = {0};
+  hr_session_options_init(&o);
+  o.fusion = fusion;
+  maker_must(hr_session_create(s->g, &o, &session), "a session");
+  hr_run_t run = {.feeds = &s->x, .feed_values = &s->value, .feed_count = 1, .fetches = &fetch, .fetch_count = 1};
+  maker_must(hr_session_run(session, NULL, &run, &out, NULL, NULL), "a run");
+  hr_session_destroy(session);
+  return out;
+}
+
+static void check_sum(int64_t k, int64_t m) {
+  sum_t s = make_sum(k, m);
+  HR_CHECK_EQ_I64(links_after(&s, 1, &s.sum), TERMS - 1);
+  hr_tensor_t a = value_of(&s, false, s.sum), b = value_of(&s, true, s.sum);
+  HR_REQUIRE(a.count == m * m && b.count == a.count);
+  for (int64_t i = 0; i < a.count; ++i) HR_CHECK(((float*)a.data)[i] == ((float*)b.data)[i]);
+  hr_tensor_release(&a);
+  hr_tensor_release(&b);
+  drop_sum(&s);
+}
+
+HR_TEST(small_products_add_up_in_our_own_code) { check_sum(7, 5); }
+HR_TEST(large_products_add_up_in_the_dense_library) { check_sum(40, 70); }
+
+HR_TEST(a_term_that_is_fetched_or_measured_or_added_twice_keeps_the_sum) {
+  sum_t s = make_sum(7, 5);
+  hr_value_t fetched[] = {s.sum, s.terms[1]}, measured[] = {s.sum, maker_1(s.g, "Shape", "shape", s.terms[2])},
+             twice[] = {s.terms[0], s.terms[0]}, doubled = add_all(s.g, "doubled", 2, twice);
+  HR_CHECK_EQ_I64(links_after(&s, 2, fetched), 0);
+  HR_CHECK_EQ_I64(links_after(&s, 2, measured), 0);
+  hr_program_t p = maker_program(s.g, 1, &s.x, 1, &doubled, NULL);
+  maker_pass(&p, hr_pass_sum);
+  HR_CHECK_EQ_I64(maker_live_of(&p, "AddN"), 1);
+  hr_program_deinit(&p);
+  drop_sum(&s);
+}
+
+HR_TEST(a_term_that_is_no_product_keeps_the_sum) {
+  sum_t s = make_sum(5, 5);
+  hr_value_t mixed[] = {s.terms[0], s.terms[1], s.x}, sum = add_all(s.g, "mixed", 3, mixed);
+  hr_program_t p = maker_program(s.g, 1, &s.x, 1, &sum, NULL);
+  maker_pass(&p, hr_pass_sum);
+  HR_CHECK_EQ_I64(maker_live_of(&p, "AddN"), 1);
+  HR_CHECK_EQ_I64(maker_live_of(&p, "_FusedMatMul"), 0);
+  hr_program_deinit(&p);
+  drop_sum(&s);
+}
+
+HR_TEST(the_addend_may_be_a_factor_too_and_must_have_the_products_shape) {
+  sum_t s = make_sum(5, 5);
+  const hr_str_t add = HR_STR("Add");
+  hr_named_attr_t at[] = {hr_at_int("num_args", 1), hr_at("fused_ops", HR_AT_LIST(HR_ATTR_STRING, ss, &add, 1))};
+  hr_value_t factor = maker_1(s.g, "Neg", "factor", s.x), in[] = {factor, s.x, factor},
+             y = maker_node(s.g, "_FusedMatMul", "fused", 3, in, 2, at), pair[] = {maker_2(s.g, "MatMul", "plain", factor, s.x), factor},
+             want = add_all(s.g, "want", 2, pair);
+  hr_tensor_t a = value_of(&s, false, want), b = value_of(&s, true, y);
+  for (int64_t i = 0; i < a.count; ++i) HR_CHECK(((float*)a.data)[i] == ((float*)b.data)[i]);
+  hr_tensor_release(&a);
+  hr_tensor_release(&b);
+  in[2] = matrix(s.g, "row", ramp(1, 5, 0));
+  y = maker_node(s.g, "_FusedMatMul", "unequal", 3, in, 2, at);
+  hr_session_options_t o;
+  hr_session_t* session = NULL;
+  hr_tensor_t out = {0};
+  hr_session_options_init(&o);
+  maker_must(hr_session_create(s.g, &o, &session), "a session");
+  hr_run_t run = {.feeds = &s.x, .feed_values = &s.value, .feed_count = 1, .fetches = &y, .fetch_count = 1};
+  hr_status_t status = hr_session_run(session, NULL, &run, &out, NULL, NULL);
+  HR_CHECK(hr_status_code(status) == HR_INVALID_ARGUMENT);
+  hr_status_release(status);
+  hr_session_destroy(session);
+  drop_sum(&s);
+}
+
+HR_TEST_MAIN()
