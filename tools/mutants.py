@@ -38,7 +38,7 @@ def ops_of(tree, path):
 
 
 def is_killed(a, tree, build, path):
-    if run(["cmake", "--build", build, "--target", "headrace", "--target", "tests"], tree, 900):
+    if run(["cmake", "--build", build, "--target", "all", "--target", "tests"], tree, 900):
         return "build"
     folder = path.split("/")[1]
     folders = ["unit/" + folder] if folder in ("base", "tensor", "wire", "io") else []
