@@ -51,7 +51,9 @@ static hr_status_t kernel_encode(const hr_op_def_t* def, const hr_kernel_t* k, h
 
 static bool kernel_list_add(const hr_op_def_t* def, void* arg) {
   kernel_list_t* list = arg;
+  const hr_kernel_t* added;
   for (int i = 0; i < def->op->kernel_count && !list->status; ++i) list->status = kernel_encode(def, &def->op->kernels[i], &list->w);
+  for (int i = 0; !list->status && (added = hr_registry_added_kernel(def, i)); ++i) list->status = kernel_encode(def, added, &list->w);
   return !list->status;
 }
 

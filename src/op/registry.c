@@ -277,6 +277,14 @@ static added_kernel_t* added_kernels(const hr_op_def_t* def) { /* the lock is he
   return hr_map_find(&the_registry.kernels, def->name, &first) ? (added_kernel_t*)first : NULL;
 }
 
+const hr_kernel_t* hr_registry_added_kernel(const hr_op_def_t* def, int index) {
+  hr_mutex_lock(&the_registry.mu);
+  const added_kernel_t* k = added_kernels(def);
+  for (; k && index > 0; --index) k = k->next;
+  hr_mutex_unlock(&the_registry.mu);
+  return k ? &k->kernel : NULL;
+}
+
 static const hr_kernel_t* better_kernel(const hr_kernel_t* best, const hr_kernel_t* k, const hr_op_def_t* def, const hr_attr_t* attrs) {
   if (best && k->priority <= best->priority) return best;
   return kernel_matches(k, def, attrs) ? k : best;
