@@ -3,7 +3,7 @@
 import os, shutil, subprocess, sys
 from common import ROOT, files
 
-SCRIPTS = ["layers", "size", "names", "manifest", "comments", "dup", "matrix"]
+SCRIPTS = ["layers", "size", "names", "manifest", "comments", "dup", "matrix", "called"]
 
 
 def report_format():
