@@ -2,6 +2,7 @@
 /* Graphs changed after the fact: attrs, control inputs, devices, what is known behind handles; the rarer import options; functions with
  * operations that every call runs. */
 #include "headrace/client.h"
+#include "headrace/session.h"
 #include "help.h"
 
 static const char change_text[] = "\x12\x02hi"; /* AttrValue: s = "hi" */
@@ -189,6 +190,85 @@ TEST(an_optimizer_puts_its_nodes_into_scopes) {
   CHECK(TF_GraphOperationByName(g, "model/w/Momentum") != NULL);
   CHECK(!strncmp(TF_OperationName(step), "train/", 6));
   HR_DeleteOptimizer(optimizer);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+TEST(an_edge_moves) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  TF_Output x = help_placeholder(g, "x", TF_FLOAT, s), u = help_placeholder(g, "u", TF_FLOAT, s), n = help_placeholder(g, "n", TF_INT32, s);
+  TF_Output y = help_unary(g, "Neg", "y", x, s);
+  TF_UpdateEdge(g, u, (TF_Input){y.oper, 0}, s);
+  CHECK(CHECK_TF_OK(s) && TF_OperationInput((TF_Input){y.oper, 0}).oper == u.oper);
+  CHECK(TF_OperationOutputNumConsumers(x) == 0 && TF_OperationOutputNumConsumers(u) == 1);
+  TF_UpdateEdge(g, n, (TF_Input){y.oper, 0}, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_UpdateEdge(g, u, (TF_Input){y.oper, 1}, s);
+  CHECK_TF_CODE(s, TF_OUT_OF_RANGE);
+  TF_UpdateEdge(g, u, (TF_Input){NULL, 0}, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_Session* session = TF_NewSession(g, NULL, s);
+  CHECK_NEAR(help_run(session, u, help_float(5), y, s), -5, 0);
+  TF_DeleteSession(session, s);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+
+TEST(constants_are_known_and_others_not) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  TF_Output c = help_const(g, "c", help_float(4), s), x = help_placeholder(g, "x", TF_FLOAT, s);
+  TF_Tensor* value = NULL;
+  CHECK_INT(TF_TryEvaluateConstant(g, c, &value, s), 1);
+  CHECK(CHECK_TF_OK(s) && value && *(float*)TF_TensorData(value) == 4);
+  TF_DeleteTensor(value);
+  CHECK_INT(TF_TryEvaluateConstant(g, x, &value, s), 0);
+  CHECK(CHECK_TF_OK(s) && value == NULL);
+  CHECK_INT(TF_TryEvaluateConstant(g, c, NULL, s), 0);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+
+/* As a session sees it that shares the containers and is made now: nodes that have run keep the variable that they found. */
+static int change_has_value(TF_Graph* g, TF_Session* owner, const HR_Variable* w, TF_Status* s) {
+  TF_SessionOptions* o = TF_NewSessionOptions();
+  HR_ShareContainers(o, owner);
+  TF_Session* session = TF_NewSession(g, o, s);
+  TF_Tensor* result = NULL;
+  TF_SessionRun(session, NULL, NULL, NULL, 0, &w->is_initialized, &result, 1, NULL, 0, NULL, s);
+  int has = CHECK_TF_OK(s) ? *(bool*)TF_TensorData(result) : -1;
+  TF_DeleteTensor(result);
+  TF_DeleteSession(session, s);
+  TF_DeleteSessionOptions(o);
+  return has;
+}
+
+TEST(containers_are_cleared) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  TF_SessionOptions* o = TF_NewSessionOptions();
+  HR_Variable w;
+  const char* other = "other";
+  HR_NewVariable(g, "w", HR_ConstFloat(g, "one", 1, s), 1, &w, s);
+  HR_VariableIsInitialized(g, &w, s);
+  for (int way = 0; way < 2; ++way) {
+    TF_Session* session = TF_NewSession(g, NULL, s);
+    TF_ExtendSession(session, s);
+    CHECK_TF_OK(s);
+    TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, (const TF_Operation* const[]){w.initializer}, 1, NULL, s);
+    CHECK(CHECK_TF_OK(s) && change_has_value(g, session, &w, s) == 1);
+    TF_Reset(o, &other, 1, s);
+    CHECK(CHECK_TF_OK(s) && change_has_value(g, session, &w, s) == 1);
+    if (way) TF_Reset(o, NULL, 0, s);
+    else HR_ClearContainer(session, NULL);
+    CHECK_INT(change_has_value(g, session, &w, s), 0);
+    TF_DeleteSession(session, s);
+  }
+  TF_ExtendSession(NULL, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  HR_ClearContainer(NULL, "c");
+  TF_DeleteSessionOptions(o);
   TF_DeleteGraph(g);
   TF_DeleteStatus(s);
 }

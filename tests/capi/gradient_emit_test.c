@@ -233,4 +233,75 @@ TEST(rows_come_and_go) {
   CHECK_TF_OK(e.s);
   emit_end(&e);
 }
+/* --- attrs of emitted operations, gradients of the caller's -------------------------------------------------------------------------- */
+static void kinds_grad(HR_GradContext* g) {
+  static const int64_t ints[2] = {TF_INT32, TF_STRING};
+  const HR_Attr attrs[] = {{.name = "s", .kind = TF_ATTR_STRING, .s = "text"},
+                           {.name = "f", .kind = TF_ATTR_FLOAT, .f = 2.5f},
+                           {.name = "b", .kind = TF_ATTR_BOOL, .i = 1},
+                           {.name = "i", .kind = TF_ATTR_INT, .i = -3},
+                           {.name = "is", .kind = TF_ATTR_INT, .is_list = 1, .ints = ints, .count = 2},
+                           {.name = "ts", .kind = TF_ATTR_TYPE, .is_list = 1, .ints = ints, .count = 2},
+                           {.name = "sh", .kind = TF_ATTR_SHAPE, .ints = ints, .count = 2},
+                           {.name = "any", .kind = TF_ATTR_SHAPE, .count = -1}};
+  TF_Output made = HR_Emit(g, "TestKinds", 0, NULL, 8, attrs);
+  CHECK(!is_none(made));
+  HR_GradGive(g, 0, HR_Emit2(g, "Mul", made, HR_GradUpstream(g, 0)));
+}
+
+static void kinds_check(TF_Operation* op, TF_Status* s) {
+  char text[5] = {0};
+  float f = 0;
+  unsigned char b = 0;
+  int64_t i = 0, is[2] = {0}, dims[2] = {0};
+  TF_DataType ts[2] = {0};
+  TF_OperationGetAttrString(op, "s", text, 4, s);
+  CHECK(CHECK_TF_OK(s) && !strcmp(text, "text"));
+  TF_OperationGetAttrFloat(op, "f", &f, s);
+  TF_OperationGetAttrBool(op, "b", &b, s);
+  TF_OperationGetAttrInt(op, "i", &i, s);
+  CHECK(f == 2.5f && b == 1 && i == -3);
+  TF_OperationGetAttrIntList(op, "is", is, 2, s);
+  TF_OperationGetAttrTypeList(op, "ts", ts, 2, s);
+  CHECK(is[0] == TF_INT32 && is[1] == TF_STRING && ts[0] == TF_INT32 && ts[1] == TF_STRING);
+  TF_OperationGetAttrShape(op, "sh", dims, 2, s);
+  CHECK(CHECK_TF_OK(s) && dims[0] == TF_INT32 && dims[1] == TF_STRING);
+  CHECK_INT(TF_OperationGetAttrMetadata(op, "any", s).total_size, -1);
+}
+
+TEST(emitted_operations_have_their_attrs) {
+  emit_t e = emit_start();
+  emit_define("TestKinds", SPECS("s: string", "f: float", "b: bool", "i: int", "is: list(int)", "ts: list(type)", "sh: shape",
+                                 "any: shape", ""), NULL, e.s);
+  emit_define("TestKind", SPECS("", "x: float"), kinds_grad, e.s);
+  TF_Output y = help_unary(e.g, "TestKind", "y", e.x, e.s), dx;
+  TF_AddGradients(e.g, &y, 1, &e.x, 1, NULL, e.s, &dx);
+  CHECK_TF_OK(e.s);
+  TF_Operation* op = NULL;
+  size_t at = 0;
+  while ((op = TF_GraphNextOperation(e.g, &at)) && strcmp(TF_OperationOpType(op), "TestKinds")) {}
+  if (CHECK(op)) kinds_check(op, e.s);
+  emit_end(&e);
+}
+
+static TF_Bool override_square(void* arg, HR_GradContext* ctx, TF_Operation* oper) {
+  ++*(int*)arg;
+  if (strcmp(TF_OperationOpType(oper), "Square")) return 0;
+  HR_GradGive(ctx, 0, HR_EmitScale(ctx, HR_GradUpstream(ctx, 0), 7));
+  return 1;
+}
+
+TEST(the_callers_gradient_goes_first) { /* y = -(x^2), the square's taken as 7 */
+  emit_t e = emit_start();
+  int asked = 0;
+  TF_Output y = help_unary(e.g, "Neg", "y", help_unary(e.g, "Square", "square", e.x, e.s), e.s);
+  HR_Gradient d;
+  HR_GradientRequest r = {.struct_size = HR_GRADIENT_REQUEST_STRUCT_SIZE, .ys = &y, .y_count = 1, .xs = &e.x, .x_count = 1,
+                          .override = override_square, .override_arg = &asked};
+  HR_AddGradients(e.g, &r, &d, e.s);
+  REQUIRE(CHECK_TF_OK(e.s));
+  CHECK_NEAR(help_run(e.session, e.x, help_floats((int64_t[]){1, 2}, 2, (float[]){3, 4}), d.dense, e.s), -7, 0);
+  CHECK_INT(asked, 2);
+  emit_end(&e);
+}
 TEST_MAIN()
