@@ -386,4 +386,41 @@ TEST(bad_kernels_are_refused) {
   TF_DeleteBuffer(all);
   TF_DeleteStatus(s);
 }
+/* --- resources ----------------------------------------------------------------------------------------------------------------------- */
+static void handle_compute(void* kernel, TF_OpKernelContext* ctx) {
+  TF_Status* s = TF_NewStatus();
+  TF_Buffer* proto = TF_NewBuffer();
+  bool named = false;
+  (void)kernel;
+  TF_GetSerializedResourceHandleProto(ctx, 0, proto, s);
+  if (CHECK_TF_OK(s))
+    for (size_t i = 0; i + 6 <= proto->length; ++i) named |= !memcmp((const char*)proto->data + i, "\x1a\x04mine", 6); /* name = 3 */
+  give_number(ctx, named);
+  TF_Tensor* handle = TF_NewTensor(TF_RESOURCE, NULL, 0, (void*)(uintptr_t)proto->data, proto->length, NULL, NULL); /* and back */
+  CHECK(handle && TF_TensorType(handle) == TF_RESOURCE && TF_NumDims(handle) == 0);
+  TF_DeleteTensor(handle);
+  CHECK(TF_NewTensor(TF_VARIANT, NULL, 0, (void*)(uintptr_t)proto->data, proto->length, NULL, NULL) == NULL);
+  CHECK(TF_NewTensor(TF_RESOURCE, two, 1, (void*)(uintptr_t)proto->data, proto->length, NULL, NULL) == NULL);
+  TF_DeleteBuffer(proto);
+  TF_DeleteStatus(s);
+}
+
+TEST(a_kernel_sees_a_handle_as_bytes) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  kernel_define("TestHandle", NULL, LIST("h: resource"), LIST("y: float"), s);
+  TF_RegisterKernelBuilder("k", TF_NewKernelBuilder("TestHandle", "CPU", NULL, handle_compute, NULL), s);
+  TF_OperationDescription* d = TF_NewOperation(g, "VarHandleOp", "v");
+  TF_SetAttrType(d, "dtype", TF_FLOAT);
+  TF_SetAttrShape(d, "shape", two, 1);
+  TF_SetAttrString(d, "shared_name", "mine", 4);
+  TF_Output v = {TF_FinishOperation(d, s), 0}, y = help_unary(g, "TestHandle", "y", v, s);
+  REQUIRE(CHECK_TF_OK(s));
+  TF_Session* session = TF_NewSession(g, NULL, s);
+  CHECK_NEAR(help_run(session, y, NULL, y, s), 1, 0);
+  CHECK_TF_OK(s);
+  TF_DeleteSession(session, s);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
 TEST_MAIN()
