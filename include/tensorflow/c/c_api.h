@@ -362,7 +362,7 @@ typedef struct TF_DeprecatedSession TF_DeprecatedSession;
 TF_CAPI_EXPORT TF_DeprecatedSession* TF_NewDeprecatedSession(const TF_SessionOptions* options, TF_Status* status);
 TF_CAPI_EXPORT void TF_CloseDeprecatedSession(TF_DeprecatedSession* session, TF_Status* status);
 TF_CAPI_EXPORT void TF_DeleteDeprecatedSession(TF_DeprecatedSession* session, TF_Status* status);
-/* Clears the named containers (none: all) of every session in this process whose target is the options'. */
+/* Clears the named containers (none: the default one) of every session in this process whose target is the options'. */
 TF_CAPI_EXPORT void TF_Reset(const TF_SessionOptions* opt, const char** containers, int ncontainers, TF_Status* status);
 /* Adds a serialized GraphDef's nodes to the session's graph. */
 TF_CAPI_EXPORT void TF_ExtendGraph(TF_DeprecatedSession* session, const void* proto, size_t proto_len, TF_Status* status);
