@@ -12,8 +12,8 @@ extern "C" {
 /* Sessions made with these options see the containers (variables, queues...) of `session`, which may be deleted before them: a training
  * and an evaluation graph over one set of variables, matched by name. NULL: containers of their own again. */
 TF_CAPI_EXPORT void HR_ShareContainers(TF_SessionOptions* options, TF_Session* session);
-/* Forgets the variables, queues... of a container ("" or NULL: the default one). Nodes that ran before keep the objects they found; nodes that run
- * for the first time, in this session or in one that shares its containers, find new ones. */
+/* Forgets the variables, queues... of a container ("" or NULL: the default one). Nodes that ran before keep the objects they found;
+ * nodes that run for the first time, in this session or in one that shares its containers, find new ones. */
 TF_CAPI_EXPORT void HR_ClearContainer(TF_Session* session, const char* container);
 
 /* --- cancelling one step ------------------------------------------------------------------------------------------------------------- */
