@@ -9,6 +9,7 @@ RELEASE := $(BUILD)/release
 CONFIGURE = cmake -G Ninja -S . -DCMAKE_C_COMPILER=$(CC) -DHEADRACE_PYTHON=$(PY) --log-level=WARNING
 SANITIZED = cmake -G Ninja -S . --log-level=WARNING -DHEADRACE_DNN=OFF -DHEADRACE_WERROR=OFF
 FUZZ_SECONDS ?= 30
+FUZZ_SEED ?= 0
 MUTANTS ?= 200
 OPS ?=
 
@@ -83,7 +84,7 @@ fuzz: setup-test ## runs every fuzz program for FUZZ_SECONDS on its seed corpus
 	@tools/setup.sh packages tools
 	@$(SANITIZED) -B $(BUILD)/fuzz -DCMAKE_C_COMPILER=clang -DHEADRACE_SANITIZE=address,undefined -DHEADRACE_FUZZ=ON
 	@cmake --build $(BUILD)/fuzz --target fuzzers
-	@$(PY) tools/fuzz.py --build $(BUILD)/fuzz --seconds $(FUZZ_SECONDS)
+	@$(PY) tools/fuzz.py --build $(BUILD)/fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 
 clean: ## removes the build folders, not the virtual environment
 	rm -rf $(BUILD)/release $(BUILD)/asan $(BUILD)/tsan $(BUILD)/coverage $(BUILD)/mutants $(BUILD)/fuzz

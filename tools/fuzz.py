@@ -8,14 +8,14 @@ import argparse, glob, os, re, subprocess, sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-def fuzz(exe, seconds, build):
+def fuzz(exe, seconds, seed, build):
     name = os.path.basename(exe)[:-len("_fuzz")]
     seeds = [d for d in (os.path.join(ROOT, "tests/fuzz", kind, name) for kind in ("seeds", "corpus")) if os.path.isdir(d)]
     grown = os.path.join(build, "fuzz", "corpus", name)
     crashes = os.path.join(build, "fuzz", "crashes", name, "")
     os.makedirs(grown, exist_ok=True)
     os.makedirs(crashes, exist_ok=True)
-    command = [exe, "-max_total_time=%d" % seconds, "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-artifact_prefix=" + crashes, grown]
+    command = [exe, "-max_total_time=%d" % seconds, "-seed=%d" % seed, "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-artifact_prefix=" + crashes, grown]
     p = subprocess.run(command + seeds, capture_output=True, text=True, errors="replace",
                        stdin=subprocess.DEVNULL, timeout=seconds + 300)
     done = re.search(r"number_of_executed_units:\s*(\d+)", p.stderr)
@@ -29,9 +29,10 @@ def main():
     a = argparse.ArgumentParser(description=__doc__)
     a.add_argument("--build", required=True)
     a.add_argument("--seconds", type=int, default=30)
+    a.add_argument("--seed", type=int, default=0, help="the same seed tries the same inputs again; 0: others each time")
     a = a.parse_args()
     programs = sorted(glob.glob(os.path.join(a.build, "fuzz", "*_fuzz")))
-    good = [fuzz(os.path.abspath(p), a.seconds, os.path.abspath(a.build)) for p in programs]
+    good = [fuzz(os.path.abspath(p), a.seconds, a.seed, os.path.abspath(a.build)) for p in programs]
     print("%d passed, %d failed" % (sum(map(bool, good)), len(good) - sum(map(bool, good))))
     return not good or not all(good)
 

@@ -57,6 +57,9 @@ struct hr_kernel_ctx {
   hr_slot_t* slots;  /* the step's frame */
   hr_step_t* step;
   int threads;       /* this step's share of the pool */
+  uint64_t frame_id; /* of the loop frame that this run of the node belongs to (rt/rendezvous_key.h), and its iteration; outside loops 0 */
+  int64_t iteration;
+  bool is_dead;      /* _Send: an input is dead, and that is what is sent; _Recv sets it when what came is dead */
   hr_slot_t* spare;  /* where unwanted outputs go, several of one call chained (kernel_ctx.c); released by the executor after each call */
 };
 

@@ -15,6 +15,8 @@ typedef struct hr_grad_ctx hr_grad_ctx_t;       /* op/grad_ctx.h */
 typedef hr_status_t (*hr_shape_fn_t)(hr_infer_t*);
 typedef hr_status_t (*hr_prepare_fn_t)(hr_prepare_ctx_t*, void* prepared);
 typedef hr_status_t (*hr_compute_fn_t)(hr_kernel_ctx_t*);
+struct hr_async; /* rt/async.h */
+typedef void (*hr_start_fn_t)(hr_kernel_ctx_t*, struct hr_async* done);
 typedef void (*hr_grad_fn_t)(hr_grad_ctx_t*);
 
 /* One kernel: for which attrs, and the functions of its three life times (state: one per session and node name; prepared: one per
@@ -34,6 +36,7 @@ typedef struct {
   hr_prepare_fn_t create_state; /* its second argument is the state */
   void (*destroy_state)(void* state);
   hr_compute_fn_t compute;
+  hr_start_fn_t start;          /* instead of compute: an asynchronous kernel, which begins here and ends with done->finish (rt/async.h) */
   const void* arg;              /* a row's own constant, read by hr_kernel_arg */
 } hr_kernel_t;
 

@@ -15,9 +15,13 @@ typedef struct hr_step_wait {
   hr_status_t (*finish)(struct hr_step_wait* take_self, bool give_up); /* waits, or takes the work back; frees itself */
 } hr_step_wait_t;
 
+struct hr_rendezvous; /* rt/rendezvous.h */
+
 struct hr_step {
   int64_t id;
   hr_cancel_t* cancel;        /* never NULL */
+  struct hr_rendezvous* rendezvous; /* where partitions meet; NULL: there is one partition and nobody outside it */
+  struct hr_step_locals* locals;    /* what lives as long as the step, for all its partitions (rt/step_locals.h) */
   hr_resources_t* resources;  /* the session's */
   hr_observer_t* observer;    /* NULL: nobody watches */
   int threads;                /* leased from the pool */

@@ -20,6 +20,8 @@ typedef struct {
   bool feeds_placeholders_only;  /* then what the source graph found constant holds for this run */
   HR_VEC(int32_t) ranks;         /* by id in the copy */
   HR_VEC(uint8_t) asked;         /* by id in the copy: HR_ASKED_ bits */
+  HR_VEC(int32_t) device_of;     /* by id in the copy, once placed (session/place.h): index in the session's device set; nodes that passes
+                                    add get the device of the node they are like */
 } hr_program_t;
 enum { HR_ASKED_FETCH = 1, HR_ASKED_TARGET = 2 };
 

@@ -22,6 +22,8 @@ typedef struct {                    /* decoded ConfigProto (the fields that mean
   bool allow_soft_placement;        /* a node that asks for a device that is not there runs on the CPU */
   bool log_device_placement;        /* decoded; there is one device, nothing is logged */
   hr_resources_t* resources;        /* share another session's containers; NULL: its own */
+  int32_t cpu_devices;              /* device_count["CPU"]; 0: one */
+  struct hr_session_backend* backend; /* session/backend.h: what the session stands on; NULL: this process's devices */
 } hr_session_options_t;
 void hr_session_options_init(hr_session_options_t* o);
 /* Serialized ConfigProto over what is there; INVALID_ARGUMENT for bytes that do not parse. */

@@ -188,6 +188,13 @@ static hr_status_t tensor_proto_string_content(hr_cursor_t content, hr_tensor_t*
                                                      hr_cursor_left(&bytes));
 }
 
+/* Raw bytes; any byte but 0 is a true bool, stored as 1: kernels read bools as C does. */
+static void tensor_proto_plain_content(hr_cursor_t content, size_t size, hr_tensor_t* t) {
+  memcpy(t->data, content.at, size);
+  uint8_t* bools = t->data;
+  for (size_t i = 0; t->dtype == HR_BOOL && i < size; ++i) bools[i] = bools[i] != 0;
+}
+
 hr_status_t hr_tensor_proto_decode(hr_cursor_t span, size_t splat_limit, hr_tensor_t* out) {
   tensor_head_t head;
   hr_shape_t shape;
@@ -202,7 +209,7 @@ hr_status_t hr_tensor_proto_decode(hr_cursor_t span, size_t splat_limit, hr_tens
   HR_TRY(hr_tensor_create(dtype, &shape, out));
   hr_status_t status = NULL;
   if (content && dtype == HR_STRING) status = tensor_proto_string_content(head.content, out);
-  else if (content && hr_dtype_is_plain(dtype)) memcpy(out->data, head.content.at, content);
+  else if (content && hr_dtype_is_plain(dtype)) tensor_proto_plain_content(head.content, content, out);
   else if (out->count > 0) status = tensor_proto_values(span, splat_limit, out);
   if (status) {
     hr_tensor_release(out);
