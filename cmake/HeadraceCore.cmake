@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The objects of libheadrace.so: target headrace_objects; headrace_core is the same objects as an archive, for unit tests.
-set(HR_CORE_FOLDERS base tensor wire io rt op ops dnn graph exec session capi client)
+set(HR_CORE_FOLDERS base tensor wire io rt op ops dnn graph exec session dist capi client)
 set(HR_SOURCES)
 foreach(folder IN LISTS HR_CORE_FOLDERS)
   file(GLOB_RECURSE found CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${folder}/*.c)
