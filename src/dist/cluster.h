@@ -27,8 +27,8 @@ typedef struct hr_cluster {
   struct hr_cluster_text { struct hr_cluster_text* next; char text[]; }* texts; /* what the names above point to */
 } hr_cluster_t;
 
-/* From a serialized ServerDef: its ClusterDef, job_name, task_index. INVALID_ARGUMENT names what is wrong (a task that is not in the cluster,
- * an index twice). own_address "" : what the ClusterDef says. */
+/* From a serialized ServerDef: its ClusterDef, job_name, task_index. INVALID_ARGUMENT names what is wrong (a task that is not in the
+ * cluster, an index twice). own_address "" : what the ClusterDef says. */
 HR_MUST_USE hr_status_t hr_cluster_create(const void* server_def, size_t size, const hr_transport_t* transport, const hr_tls_t* tls,
                                           hr_str_t own_address, hr_cluster_t** out);
 hr_cluster_t* hr_cluster_retain(hr_cluster_t* c);
