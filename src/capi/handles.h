@@ -20,6 +20,8 @@ struct TF_Tensor {
 struct TF_SessionOptions {
   hr_session_options_t options;
   char* target;   /* NULL: "" */
+  char* config;   /* the ConfigProto's bytes; NULL: none */
+  size_t config_size;
   bool no_memory; /* the target could not be kept */
 };
 struct TF_Session {

@@ -14,6 +14,7 @@ void TF_DeleteSessionOptions(TF_SessionOptions* options) {
   if (!options) return;
   if (options->options.resources) hr_resources_release(options->options.resources);
   hr_free(options->target);
+  hr_free(options->config);
   hr_free(options);
 }
 
@@ -31,8 +32,13 @@ void TF_SetConfig(TF_SessionOptions* options, const void* proto, size_t proto_le
     return;
   }
   hr_session_options_init(&fresh);
+  char* config = NULL;
   hr_status_t outcome = hr_session_options_decode(&fresh, proto, proto ? proto_len : 0);
+  if (!outcome && !(config = hr_alloc_copy(proto ? proto : "", proto ? proto_len : 0))) outcome = hr_status_out_of_memory();
   if (!outcome) {
+    hr_free(options->config);
+    options->config = config;
+    options->config_size = proto ? proto_len : 0;
     fresh.resources = options->options.resources;
     options->options = fresh;
   }
@@ -83,6 +89,7 @@ static hr_status_t session_effective_options(const TF_SessionOptions* given, hr_
   if (given) *out = given->options;
   if (given && given->no_memory) return hr_status_out_of_memory();
   out->target = given && given->target ? hr_str(given->target) : HR_STR("");
+  out->config = given && given->config ? (hr_str_t){given->config, given->config_size} : HR_STR("");
   return NULL;
 }
 
@@ -123,17 +130,30 @@ void TF_DeleteSession(TF_Session* session, TF_Status* status) {
 void TF_ExtendSession(TF_Session* session, TF_Status* status) { hr_capi_report(status, session ? NULL : hr_capi_null("the session")); }
 
 /* --- containers of all sessions ------------------------------------------------------------------------------------------------------ */
+static void reset_local(const char** containers, int count) {
+  hr_mutex_lock(&session_list.mu);
+  for (TF_Session* s = session_list.first; s; s = s->next) {
+    if (!count) session_clear(s, HR_STR(""));
+    for (int i = 0; i < count; ++i) session_clear(s, hr_capi_str(containers[i]));
+  }
+  hr_mutex_unlock(&session_list.mu);
+}
+
+static hr_status_t reset_containers(hr_str_t target, const char** containers, int count) {
+  bool done = false;
+  hr_str_t* names = hr_alloc_array((size_t)count + 1, sizeof *names);
+  if (!names) return hr_status_out_of_memory();
+  for (int i = 0; i < count; ++i) names[i] = hr_capi_str(containers[i]);
+  hr_status_t status = hr_session_reset(target, names, count, &done);
+  hr_free(names);
+  if (!done) reset_local(containers, count);
+  return status;
+}
+
 void TF_Reset(const TF_SessionOptions* opt, const char** containers, int ncontainers, TF_Status* status) {
   hr_session_options_t effective;
   hr_status_t outcome = session_effective_options(opt, &effective);
   if (!outcome) outcome = hr_capi_check_count(ncontainers, containers, "containers");
-  if (!outcome) {
-    hr_mutex_lock(&session_list.mu);
-    for (TF_Session* s = session_list.first; s; s = s->next) {
-      if (!ncontainers) session_clear(s, HR_STR(""));
-      for (int i = 0; i < ncontainers; ++i) session_clear(s, hr_capi_str(containers[i]));
-    }
-    hr_mutex_unlock(&session_list.mu);
-  }
+  if (!outcome) outcome = reset_containers(effective.target, containers, ncontainers);
   hr_capi_report(status, outcome);
 }

@@ -13,6 +13,7 @@ struct HR_DeviceTable; /* include/headrace/device.h */
 
 typedef struct hr_device {
   char* name;                 /* full: /job:worker/replica:0/task:3/device:CPU:0; own bytes */
+  char* type;                 /* "CPU"; own bytes */
   hr_device_name_t parts;     /* of name */
   uint64_t incarnation;       /* random, not 0; 1 for devices of sessions in one process, as in TensorFlow */
   int64_t memory_limit;       /* bytes; 0: not stated */
@@ -34,8 +35,14 @@ void hr_device_set_release(hr_device_set_t* s); /* accepts NULL */
 /* Appends a host CPU or, with is_remote, any device by its name. INVALID_ARGUMENT unless the name is full. Before the set is shared. */
 HR_MUST_USE hr_status_t hr_device_set_add(hr_device_set_t* s, hr_str_t full_name, uint64_t incarnation, int64_t memory_limit,
                                           bool is_remote);
+/* Host CPUs TASK/device:CPU:0.. (count 0: one). incarnation 0: a new one for each. */
+HR_MUST_USE hr_status_t hr_device_set_add_cpus(hr_device_set_t* s, hr_str_t task, int32_t count, uint64_t incarnation);
+enum { HR_DEVICE_MOST_CPUS = 1024 };
+#define HR_DEVICE_CPU_MEMORY (INT64_C(256) << 20) /* what TensorFlow says of a CPU, whatever the machine has */
+#define HR_DEVICE_LOCAL_TASK "/job:localhost/replica:0/task:0"
 int32_t hr_device_set_find(const hr_device_set_t* s, hr_str_t full_name); /* -1 */
-/* "/job:worker/replica:0/task:3" of a full name: whether two devices are of one task. */
+/* Whether two devices are of one task. */
+hr_str_t hr_device_task_name(const hr_device_t* d); /* "/job:worker/replica:0/task:3" */
 bool hr_device_same_task(const hr_device_t* a, const hr_device_t* b);
 uint64_t hr_device_new_incarnation(void); /* random, not 0 */
 #endif

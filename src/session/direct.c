@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The local session's life: create, close, destroy. */
+/* A session's life: create, close, destroy; and the choice of what stands behind it: this process, a backend, or a master elsewhere. */
 #include <unistd.h>
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "session/backend.h"
 #include "session/session_state.h"
 
 enum { FORKED_WAIT_NS = 100 * 1000 * 1000 };
@@ -15,7 +16,10 @@ hr_session_t* hr_session_retain(hr_session_t* s) {
 void hr_session_release(hr_session_t* s) {
   if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
   hr_plan_cache_deinit(&s->cache); /* empty unless creation failed half way */
+  if (s->remote) s->remote->table->destroy(s->remote);
   hr_state_table_destroy(s->states);
+  hr_place_memory_destroy(s->placed);
+  hr_device_set_release(s->devices);
   hr_resources_release(s->resources);
   hr_cancel_deinit(&s->cancel);
   hr_cond_deinit(&s->left);
@@ -24,18 +28,42 @@ void hr_session_release(hr_session_t* s) {
   hr_free(s);
 }
 
-static hr_status_t check_target(hr_str_t target) {
-  if (target.size == 0 || hr_str_is(target, "local")) return NULL;
-  if (hr_str_has_prefix(target, HR_STR("grpc://")))
-    return HR_ERROR(UNIMPLEMENTED, "session target '%.*s': remote sessions are not there yet; use \"\"", HR_STR_ARG(target));
-  return HR_ERROR(NOT_FOUND, "no session factory accepts the target '%.*s'; use \"\" for a local session", HR_STR_ARG(target));
+/* --- what stands behind a session ---------------------------------------------------------------------------------------------------- */
+
+static const hr_session_factory_t* find_factory(hr_str_t target) {
+  for (const hr_session_factory_t* const* f = hr_session_factories; *f; ++f)
+    if (hr_str_has_prefix(target, hr_str((*f)->prefix))) return *f;
+  return NULL;
+}
+
+static hr_status_t connect_remote(hr_session_t* s, const hr_session_options_t* o) {
+  const hr_session_factory_t* f = find_factory(o->target);
+  if (f) return f->create(o, o->config, &s->remote);
+  if (hr_str_has_prefix(o->target, HR_STR("grpc://")))
+    return HR_ERROR(UNIMPLEMENTED, "session target '%.*s': this build has no remote sessions; use \"\"", HR_STR_ARG(o->target));
+  return HR_ERROR(NOT_FOUND, "no session factory accepts the target '%.*s'; use \"\" for a local session", HR_STR_ARG(o->target));
+}
+
+static hr_status_t list_own_devices(hr_session_t* s, const hr_session_options_t* o) {
+  HR_TRY(hr_device_set_create(&s->devices));
+  return hr_device_set_add_cpus(s->devices, HR_STR(HR_DEVICE_LOCAL_TASK), o->cpu_devices, 1);
+}
+
+static hr_status_t stand_session(hr_session_t* s, const hr_session_options_t* o) {
+  if (!o->backend && o->target.size != 0 && !hr_str_is(o->target, "local")) return connect_remote(s, o);
+  s->resources = o->resources ? hr_resources_retain(o->resources) : hr_resources_create();
+  if (!s->resources) return hr_status_out_of_memory();
+  HR_TRY(hr_state_table_create(&s->states));
+  HR_TRY(hr_place_memory_create(&s->placed));
+  if (!o->backend) return list_own_devices(s, o);
+  s->devices = hr_device_set_retain(o->backend->devices(o->backend));
+  return NULL;
 }
 
 hr_status_t hr_session_create(hr_graph_t* graph, const hr_session_options_t* options, hr_session_t** out) {
   hr_session_options_t defaults;
   hr_session_options_init(&defaults);
   if (!options) options = &defaults;
-  HR_TRY(check_target(options->target));
   hr_session_t* s = hr_alloc_aligned(sizeof *s, 64);
   if (!s) return hr_status_out_of_memory();
   memset(s, 0, sizeof *s);
@@ -46,10 +74,9 @@ hr_status_t hr_session_create(hr_graph_t* graph, const hr_session_options_t* opt
   hr_cancel_init(&s->cancel);
   hr_plan_cache_init(&s->cache);
   s->options = *options;
-  s->options.target = (hr_str_t){"", 0};
-  s->resources = options->resources ? hr_resources_retain(options->resources) : hr_resources_create();
+  s->options.target = s->options.config = (hr_str_t){"", 0};
   s->options.resources = NULL;
-  hr_status_t status = s->resources ? hr_state_table_create(&s->states) : hr_status_out_of_memory();
+  hr_status_t status = stand_session(s, options);
   if (status) {
     hr_session_release(s);
     return status;
@@ -60,6 +87,23 @@ hr_status_t hr_session_create(hr_graph_t* graph, const hr_session_options_t* opt
 }
 
 hr_graph_t* hr_session_graph(hr_session_t* s) { return s->graph; }
+
+hr_status_t hr_session_list_devices(hr_session_t* s, hr_device_set_t** out) {
+  if (!s->remote) { /* also when closed */
+    *out = hr_device_set_retain(s->devices);
+    return NULL;
+  }
+  HR_TRY(hr_session_enter(s));
+  hr_status_t status = s->remote->table->list_devices(s->remote, out);
+  hr_session_leave(s);
+  return status;
+}
+
+hr_status_t hr_session_reset(hr_str_t target, const hr_str_t* containers, int count, bool* out_done) {
+  const hr_session_factory_t* f = find_factory(target);
+  *out_done = f != NULL;
+  return f ? f->reset(target, containers, count) : NULL;
+}
 
 /* --- the gate ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -83,7 +127,7 @@ hr_resources_t* hr_session_share_resources(hr_session_t* s) {
     hr_status_release(closed);
     return NULL;
   }
-  hr_resources_t* shared = hr_resources_retain(s->resources);
+  hr_resources_t* shared = s->resources ? hr_resources_retain(s->resources) : NULL;
   hr_session_leave(s);
   return shared;
 }
@@ -103,9 +147,10 @@ hr_status_t hr_session_close(hr_session_t* s) {
   int_fast64_t before = atomic_fetch_or_explicit(&s->gate, 1, memory_order_acq_rel);
   if (before & 1) return NULL;
   hr_cancel_start(&s->cancel, HR_ERROR(CANCELLED, "the session was closed"));
+  hr_status_t status = s->remote ? s->remote->table->close(s->remote) : NULL; /* ends its calls too */
   if (before != 0 && !wait_until_drained(s)) {
     hr_session_retain(s); /* for good */
-    return NULL;
+    return status;
   }
   hr_plan_cache_deinit(&s->cache);
   hr_plan_cache_init(&s->cache);
@@ -113,7 +158,9 @@ hr_status_t hr_session_close(hr_session_t* s) {
   s->states = NULL;
   hr_resources_release(s->resources);
   s->resources = NULL;
-  return NULL;
+  if (s->options.backend) s->options.backend->closed(s->options.backend);
+  s->options.backend = NULL;
+  return status;
 }
 
 void hr_session_destroy(hr_session_t* s) {

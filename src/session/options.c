@@ -71,6 +71,29 @@ static hr_status_t graph_options_field(void* target, const hr_field_t* f) {
   return NULL;
 }
 
+typedef struct {
+  hr_str_t type;
+  int64_t count;
+} device_count_t;
+
+static hr_status_t device_count_field(void* target, const hr_field_t* f) {
+  device_count_t* d = target;
+  if (f->key == HR_KEY_SPAN(1)) d->type = hr_cursor_str(f->span);
+  if (f->key == HR_KEY_VARINT(2)) d->count = (int32_t)f->value;
+  return NULL;
+}
+
+/* An entry of the map device_count. CPU 0 means one all the same: the client device. */
+static hr_status_t decode_device_count(hr_session_options_t* o, hr_cursor_t span) {
+  device_count_t d = {0};
+  HR_TRY(each_field(span, device_count_field, &d));
+  if (!hr_str_is(d.type, "CPU")) return NULL;
+  if (d.count < 0 || d.count > HR_DEVICE_MOST_CPUS)
+    return HR_ERROR(INVALID_ARGUMENT, "device_count of CPU is %lld; right would be 0 to %d", (long long)d.count, HR_DEVICE_MOST_CPUS);
+  o->cpu_devices = (int32_t)d.count;
+  return NULL;
+}
+
 static hr_status_t config_field(void* target, const hr_field_t* f) {
   hr_session_options_t* o = target;
   switch (f->key) {
@@ -79,6 +102,7 @@ static hr_status_t config_field(void* target, const hr_field_t* f) {
     case HR_KEY_VARINT(7): o->allow_soft_placement = f->value != 0; break;
     case HR_KEY_VARINT(8): o->log_device_placement = f->value != 0; break;
     case HR_KEY_VARINT(11): o->timeout_ms = (int64_t)f->value; break;
+    case HR_KEY_SPAN(1): return decode_device_count(o, f->span);
     case HR_KEY_SPAN(10): return each_field(f->span, graph_options_field, o);
   }
   return NULL;

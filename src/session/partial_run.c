@@ -18,6 +18,7 @@ struct hr_partial_run {
   hr_program_t program;
   hr_plan_t* plan;
   hr_partial_t* partial;
+  char* remote;          /* the handle, where the session's master is elsewhere; all but session is empty then */
 };
 
 void hr_partial_run_destroy(hr_partial_run_t* p) {
@@ -28,6 +29,7 @@ void hr_partial_run_destroy(hr_partial_run_t* p) {
   hr_free(p->signature_block);
   hr_free(p->checks);
   hr_free(p->fetched);
+  hr_free(p->remote);
   hr_mutex_deinit(&p->mu);
   hr_session_release(p->session);
   hr_free(p);
@@ -55,7 +57,8 @@ static hr_status_t setup_run(hr_partial_run_t* p, hr_session_t* s, const hr_sign
   HR_TRY(check_fetches_once(key));
   HR_TRY(hr_signature_copy(key, &p->signature, &p->signature_block));
   hr_prune_request_t q = {key->feeds, key->feed_count, key->fetches, key->fetch_count, key->targets, key->target_count};
-  HR_TRY(hr_pipeline_run(s->graph, &q, &s->options, &p->program));
+  const hr_plan_source_t source = hr_session_source(s);
+  HR_TRY(hr_pipeline_run(s->graph, &q, &s->options, &source.placing, &p->program));
   const hr_program_t* g = &p->program;
   hr_plan_desc_t d = {.nodes = g->live, .node_count = g->live_count, .feeds = g->feeds, .feed_count = g->feed_count, .fetches = g->fetches,
                       .fetch_count = g->fetch_count, .states = s->states, .resources = s->resources, .keep_values = true};
@@ -77,7 +80,7 @@ hr_status_t hr_session_partial_setup(hr_session_t* s, const hr_run_t* signature,
   hr_status_t status = hr_session_enter(s);
   if (!status) {
     hr_signature_t key = hr_signature_of(signature);
-    status = setup_run(p, s, &key);
+    status = s->remote ? s->remote->table->partial_setup(s->remote, s->graph, signature, &p->remote) : setup_run(p, s, &key);
     hr_session_leave(s);
   }
   if (status) {
@@ -150,7 +153,16 @@ static hr_status_t run_part(hr_partial_run_t* p, const hr_run_t* part, int32_t* 
   return status ? status : fetch_part(p, part, places, out_fetches);
 }
 
+static hr_status_t step_remote(hr_partial_run_t* p, const hr_run_t* part, hr_tensor_t* out_fetches) {
+  hr_remote_session_t* r = p->session->remote;
+  HR_TRY(hr_session_enter(p->session));
+  hr_status_t status = r->table->partial_step(r, p->remote, part, out_fetches);
+  hr_session_leave(p->session);
+  return status;
+}
+
 hr_status_t hr_partial_run_step(hr_partial_run_t* p, const hr_run_t* part, hr_tensor_t* out_fetches) {
+  if (p->remote) return step_remote(p, part, out_fetches);
   size_t widest = (size_t)(part->feed_count > part->fetch_count ? part->feed_count : part->fetch_count);
   int32_t* places = hr_alloc_array(widest + 1, sizeof *places);
   if (!places) return hr_status_out_of_memory();

@@ -8,13 +8,19 @@ static bool always(const hr_session_options_t* o) {
   (void)o;
   return true;
 }
+
+static hr_status_t place(hr_program_t* p, const hr_session_options_t* o) {
+  (void)o;
+  return p->placing ? hr_place_program(p, p->placing) : NULL;
+}
+
 static bool identity_is_on(const hr_session_options_t* o) { return o->opt_level >= 0; }
 static bool cse_is_on(const hr_session_options_t* o) { return o->common_subexpressions; }
 static bool fold_is_on(const hr_session_options_t* o) { return o->constant_folding; }
 static bool fuse_is_on(const hr_session_options_t* o) { return o->fusion; }
 
 static const hr_pass_t passes[] = {
-  {"place", hr_pass_place, always},
+  {"place", place, always},
   {"identity", hr_pass_identity, identity_is_on}, /* first: what is behind identities becomes comparable */
   {"narrow", hr_pass_narrow, fuse_is_on},          /* before common subexpressions: many narrowed products read one slice */
   {"cse", hr_pass_cse, cse_is_on},                /* before folding: nothing is folded twice */
@@ -33,13 +39,16 @@ static hr_status_t run_passes(hr_program_t* p, const hr_session_options_t* o) {
   return hr_program_finish(p);
 }
 
-hr_status_t hr_pipeline_run(hr_graph_t* source, const hr_prune_request_t* request, const hr_session_options_t* options, hr_program_t* out) {
+hr_status_t hr_pipeline_run(hr_graph_t* source, const hr_prune_request_t* request, const hr_session_options_t* options,
+                            const hr_placing_t* placing, hr_program_t* out) {
   hr_program_t p = {0};
   hr_mutex_lock(&source->mu);
   hr_status_t status = hr_program_create(source, request, &p);
   hr_mutex_unlock(&source->mu);
   if (status) return status;
+  p.placing = placing;
   if ((status = run_passes(&p, options))) hr_program_deinit(&p);
   else *out = p;
+  out->placing = NULL;
   return status;
 }

@@ -3,7 +3,7 @@
  */
 #ifndef HR_SESSION_PIPELINE_H
 #define HR_SESSION_PIPELINE_H
-#include "session/program.h"
+#include "session/place.h"
 
 typedef hr_status_t (*hr_pass_fn_t)(hr_program_t* p, const hr_session_options_t* o);
 typedef struct {
@@ -13,7 +13,7 @@ typedef struct {
 } hr_pass_t;
 const hr_pass_t* hr_pipeline_passes(int* out_count);
 
-/* Takes source->mu while it copies. The source must outlive the program. */
+/* Takes source->mu while it copies. The source must outlive the program, which is placed, optimised and finished. */
 HR_MUST_USE hr_status_t hr_pipeline_run(hr_graph_t* source, const hr_prune_request_t* request, const hr_session_options_t* options,
-                                        hr_program_t* out);
+                                        const hr_placing_t* placing, hr_program_t* out);
 #endif

@@ -17,7 +17,7 @@ void hr_plan_cache_init(hr_plan_cache_t* c) {
 }
 
 static void prepared_destroy(hr_prepared_t* e) {
-  hr_plan_binding_deinit(&e->binding);
+  if (e->binding) e->runner->table->unbind(e->runner, e->binding);
   hr_free(e->literal_block);
   hr_free(e->checks);
   hr_free(e);
@@ -89,8 +89,10 @@ static hr_status_t make_runner(const hr_plan_source_t* source, const hr_signatur
   hr_prune_request_t request = {normal->feeds,       normal->feed_count, normal->fetches,
                                 normal->fetch_count, normal->targets,    normal->target_count};
   hr_program_t program = {0};
-  HR_TRY(hr_pipeline_run(source->graph, &request, source->options, &program));
-  return hr_runner_local_create(&program, source->states, source->resources, out);
+  HR_TRY(hr_pipeline_run(source->graph, &request, source->options, &source->placing, &program));
+  hr_session_backend_t* b = source->backend;
+  if (b) return b->create_runner(b, &program, out);
+  return hr_runner_local_create(&program, source->placing.devices, source->states, source->resources, out);
 }
 
 static hr_status_t get_runner(hr_plan_cache_t* c, const hr_plan_source_t* source, hr_signature_normal_t* normal, hr_runner_t** out) {

@@ -3,6 +3,8 @@
  * the session closes. Nodes never change once added, so neither does what was prepared from them, however the graph grows. */
 #ifndef HR_SESSION_PLAN_CACHE_H
 #define HR_SESSION_PLAN_CACHE_H
+#include "session/backend.h"
+#include "session/place.h"
 #include "session/runner.h"
 #include "session/signature.h"
 
@@ -17,7 +19,7 @@ typedef struct {              /* one literal signature; immutable */
   void* literal_block;
   hr_feed_check_t* checks;    /* in the caller's order of feeds */
   hr_runner_t* runner;        /* shared by all orders of a normal signature; the cache owns it */
-  hr_plan_binding_t binding;
+  hr_runner_binding_t* binding;
 } hr_prepared_t;
 
 typedef struct hr_prepared_table hr_prepared_table_t;
@@ -35,6 +37,8 @@ typedef struct {
   const hr_session_options_t* options;
   hr_state_table_t* states;
   hr_resources_t* resources;
+  hr_placing_t placing;
+  hr_session_backend_t* backend; /* NULL: local runners */
 } hr_plan_source_t;
 
 void hr_plan_cache_init(hr_plan_cache_t* c);

@@ -15,6 +15,13 @@ static hr_status_t rank_nodes(hr_program_t* p) {
   return NULL;
 }
 
+static hr_status_t clear_devices(hr_program_t* p) {
+  HR_TRY(hr_vec_reserve(&p->device_of, p->graph->nodes.count));
+  p->device_of.count = p->graph->nodes.count;
+  for (int64_t i = 0; i < p->device_of.count; ++i) p->device_of.data[i] = -1;
+  return NULL;
+}
+
 static hr_status_t mark_asked(hr_program_t* p) {
   HR_TRY(hr_vec_reserve(&p->asked, p->graph->nodes.count));
   p->asked.count = p->graph->nodes.count;
@@ -53,7 +60,9 @@ hr_status_t hr_program_create(const hr_graph_t* source, const hr_prune_request_t
   hr_program_t p = {0};
   HR_TRY(hr_graph_copy_pruned(source, request, &p.copy));
   p.graph = p.copy.graph;
+  p.source = source;
   hr_status_t status = rank_nodes(&p);
+  if (!status) status = clear_devices(&p);
   if (!status) status = find_request(&p, request);
   if (status) hr_program_deinit(&p);
   else *out = p;
@@ -63,6 +72,8 @@ hr_status_t hr_program_create(const hr_graph_t* source, const hr_prune_request_t
 void hr_program_deinit(hr_program_t* p) {
   hr_vec_deinit(&p->ranks);
   hr_vec_deinit(&p->asked);
+  hr_vec_deinit(&p->device_of);
+  hr_device_set_release(p->devices);
   hr_graph_copy_deinit(&p->copy);
   *p = (hr_program_t){0};
 }
@@ -85,9 +96,12 @@ hr_status_t hr_program_add(hr_program_t* p, const hr_node_desc_t* desc, const hr
   hr_node_t* node = NULL;
   HR_TRY(hr_vec_reserve(&p->ranks, 1));
   HR_TRY(hr_vec_reserve(&p->asked, 1));
+  HR_TRY(hr_vec_reserve(&p->device_of, 1));
   HR_TRY(hr_graph_add(p->graph, &d, &node));
   p->ranks.data[p->ranks.count++] = p->ranks.data[like->id];
   p->asked.data[p->asked.count++] = 0;
+  p->device_of.data[p->device_of.count++] = p->device_of.data[like->id];
+  node->device = like->device;
   *out = node;
   return NULL;
 }

@@ -6,7 +6,10 @@
 #ifndef HR_SESSION_PROGRAM_H
 #define HR_SESSION_PROGRAM_H
 #include "graph/copy.h"
+#include "rt/device.h"
 #include "session/session.h"
+
+struct hr_placing; /* session/place.h */
 
 typedef struct {
   hr_graph_copy_t copy;          /* owned; copy.graph is what passes edit */
@@ -20,8 +23,11 @@ typedef struct {
   bool feeds_placeholders_only;  /* then what the source graph found constant holds for this run */
   HR_VEC(int32_t) ranks;         /* by id in the copy */
   HR_VEC(uint8_t) asked;         /* by id in the copy: HR_ASKED_ bits */
-  HR_VEC(int32_t) device_of;     /* by id in the copy, once placed (session/place.h): index in the session's device set; nodes that passes
+  HR_VEC(int32_t) device_of;     /* by id in the copy: index in the device set, -1 until placed (session/place.h); nodes that passes
                                     add get the device of the node they are like */
+  const struct hr_placing* placing; /* while the pipeline runs */
+  hr_device_set_t* devices;      /* one reference, once placed: nodes' device names lie there */
+  const hr_graph_t* source;      /* what the copy was made of */
 } hr_program_t;
 enum { HR_ASKED_FETCH = 1, HR_ASKED_TARGET = 2 };
 

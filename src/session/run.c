@@ -89,7 +89,7 @@ static hr_status_t run_step(hr_session_t* s, const hr_prepared_t* e, hr_step_t* 
   step->id = hr_session_next_step_id();
   step->resources = s->resources;
   step->threads = hr_pool_lease(hr_session_threads(s));
-  hr_status_t status = e->runner->table->run(e->runner, &e->binding, step, feeds, out_fetches);
+  hr_status_t status = e->runner->table->run(e->runner, e->binding, step, feeds, out_fetches);
   hr_pool_return(step->threads);
   return status;
 }
@@ -144,10 +144,16 @@ static hr_status_t run_inside(hr_session_t* s, const hr_run_options_t* o, const 
   return hr_session_run_prepared(s, e, o, run->feed_values, out_fetches, out_metadata, out_metadata_size);
 }
 
+static __attribute__((noinline, cold)) hr_status_t run_remote(hr_session_t* s, const hr_run_options_t* o, const hr_run_t* run,
+                                                              hr_tensor_t* out_fetches, char** out_metadata, size_t* out_size) {
+  return s->remote->table->run(s->remote, s->graph, o, run, out_fetches, out_metadata, out_size);
+}
+
 hr_status_t hr_session_run(hr_session_t* s, const hr_run_options_t* options, const hr_run_t* run, hr_tensor_t* out_fetches,
                            char** out_metadata, size_t* out_metadata_size) {
   HR_TRY(hr_session_enter(s));
-  hr_status_t status = run_inside(s, options, run, out_fetches, out_metadata, out_metadata_size);
+  hr_status_t status = __builtin_expect(s->remote != NULL, 0) ? run_remote(s, options, run, out_fetches, out_metadata, out_metadata_size)
+                                                              : run_inside(s, options, run, out_fetches, out_metadata, out_metadata_size);
   hr_session_leave(s);
   return status;
 }

@@ -8,14 +8,30 @@ typedef struct {
   hr_plan_t* plan;
 } local_runner_t;
 
-static hr_status_t local_bind(hr_runner_t* r, const int32_t* feed_from, const int32_t* fetch_of, int32_t fetch_count,
-                              hr_plan_binding_t* out) {
-  return hr_plan_bind(((local_runner_t*)r)->plan, feed_from, fetch_of, fetch_count, out);
+struct hr_runner_binding {
+  hr_plan_binding_t plan;
+};
+
+static void local_unbind(hr_runner_t* r, hr_runner_binding_t* b) {
+  (void)r;
+  if (b) hr_plan_binding_deinit(&b->plan);
+  hr_free(b);
 }
 
-static hr_status_t local_run(hr_runner_t* r, const hr_plan_binding_t* binding, hr_step_t* step, const hr_tensor_t* feeds,
+static hr_status_t local_bind(hr_runner_t* r, const int32_t* feed_from, const int32_t* fetch_of, int32_t fetch_count,
+                              hr_runner_binding_t** out) {
+  hr_runner_binding_t* b = hr_alloc_zero(sizeof *b);
+  if (!b) return hr_status_out_of_memory();
+  hr_status_t status = hr_plan_bind(((local_runner_t*)r)->plan, feed_from, fetch_of, fetch_count, &b->plan);
+  if (status) local_unbind(r, b);
+  else *out = b;
+  return status;
+}
+
+static hr_status_t local_run(hr_runner_t* r, const hr_runner_binding_t* binding, hr_step_t* step, const hr_tensor_t* feeds,
                              hr_tensor_t* out_fetches) {
-  return hr_plan_run_bound(((local_runner_t*)r)->plan, binding, step, feeds, out_fetches);
+  if (!binding) return hr_plan_run(((local_runner_t*)r)->plan, step, feeds, out_fetches);
+  return hr_plan_run_bound(((local_runner_t*)r)->plan, &binding->plan, step, feeds, out_fetches);
 }
 
 static void local_destroy(hr_runner_t* r) {
@@ -25,9 +41,11 @@ static void local_destroy(hr_runner_t* r) {
   hr_free(l);
 }
 
-static const hr_runner_table_t local_table = {local_bind, local_run, local_destroy};
+static const hr_runner_table_t local_table = {local_bind, local_unbind, local_run, local_destroy};
 
-hr_status_t hr_runner_local_create(hr_program_t* take_program, hr_state_table_t* states, hr_resources_t* resources, hr_runner_t** out) {
+hr_status_t hr_runner_local_create(hr_program_t* take_program, hr_device_set_t* devices, hr_state_table_t* states,
+                                   hr_resources_t* resources, hr_runner_t** out) {
+  (void)devices;
   local_runner_t* l = hr_alloc_zero(sizeof *l);
   if (!l) {
     hr_program_deinit(take_program);

@@ -6,6 +6,7 @@
 #ifndef HR_SESSION_SESSION_H
 #define HR_SESSION_SESSION_H
 #include "graph/graph.h"
+#include "rt/device.h"
 #include "rt/cancel.h"
 #include "rt/resource.h"
 
@@ -20,8 +21,9 @@ typedef struct {                    /* decoded ConfigProto (the fields that mean
   bool constant_folding, common_subexpressions, fusion; /* switches; all true by default */
   int64_t max_folded_bytes;         /* 10 MiB */
   bool allow_soft_placement;        /* a node that asks for a device that is not there runs on the CPU */
-  bool log_device_placement;        /* decoded; there is one device, nothing is logged */
+  bool log_device_placement;        /* a line on stdout for each node that is placed */
   hr_resources_t* resources;        /* share another session's containers; NULL: its own */
+  hr_str_t config;                  /* the ConfigProto's bytes, borrowed for the creation: what a remote session sends on */
   int32_t cpu_devices;              /* device_count["CPU"]; 0: one */
   struct hr_session_backend* backend; /* session/backend.h: what the session stands on; NULL: this process's devices */
 } hr_session_options_t;
@@ -34,6 +36,9 @@ HR_MUST_USE hr_status_t hr_session_create(hr_graph_t* graph, const hr_session_op
 HR_MUST_USE hr_status_t hr_session_close(hr_session_t* s);
 void hr_session_destroy(hr_session_t* s);
 hr_graph_t* hr_session_graph(hr_session_t* s);
+HR_MUST_USE hr_status_t hr_session_list_devices(hr_session_t* s, hr_device_set_t** out); /* a reference of the caller's */
+/* TF_Reset where the target's master is elsewhere; *out_done says whether a session factory claims the target. */
+HR_MUST_USE hr_status_t hr_session_reset(hr_str_t target, const hr_str_t* containers, int count, bool* out_done);
 hr_resources_t* hr_session_share_resources(hr_session_t* s); /* a reference of the caller's; NULL when s is NULL or closed */
 
 typedef struct {                    /* decoded RunOptions, and what the caller wants back */

@@ -20,6 +20,9 @@ struct hr_session {
   hr_session_options_t options;
   hr_resources_t* resources;
   hr_state_table_t* states;
+  hr_device_set_t* devices;   /* one reference */
+  hr_place_memory_t* placed;
+  hr_remote_session_t* remote; /* NULL: the session's master is here */
   hr_plan_cache_t cache;
 };
 
@@ -29,7 +32,8 @@ void hr_session_leave(hr_session_t* s);                    /* s may be gone afte
 hr_session_t* hr_session_retain(hr_session_t* s);
 void hr_session_release(hr_session_t* s);
 static inline hr_plan_source_t hr_session_source(const hr_session_t* s) {
-  return (hr_plan_source_t){s->graph, &s->options, s->states, s->resources};
+  return (hr_plan_source_t){s->graph, &s->options, s->states, s->resources,
+                            {s->devices, s->placed, s->options.allow_soft_placement, s->options.log_device_placement}, s->options.backend};
 }
 
 /* run.c */
