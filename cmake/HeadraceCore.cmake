@@ -10,6 +10,7 @@ set(HR_VEC_SOURCES ${HR_SOURCES})
 list(FILTER HR_VEC_SOURCES INCLUDE REGEX "\\.vec\\.c$")
 list(FILTER HR_SOURCES EXCLUDE REGEX "\\.vec\\.c$")
 list(FILTER HR_SOURCES EXCLUDE REGEX "/src/dnn/onednn[^/]*\\.c$")  # libheadrace_dnn.so
+list(FILTER HR_SOURCES EXCLUDE REGEX "/src/dist/transport_grpc[^/]*\\.c$") # libheadrace_grpc.so
 list(FILTER HR_SOURCES EXCLUDE REGEX "/src/capi/shim[^/]*\\.c$")   # libtensorflow*.so.2
 if(HEADRACE_POOL STREQUAL "team") # twins of one contract, base/pool.h
   list(FILTER HR_SOURCES EXCLUDE REGEX "/src/base/pool_pthread\\.c$")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The shared objects: libheadrace.so; libheadrace_dnn.so, loaded when the first kernel wants oneDNN; TensorFlow's two names.
+# The shared objects: libheadrace.so; libheadrace_dnn.so, loaded when the first kernel wants oneDNN, and libheadrace_grpc.so,
+# when the first server or remote session does; TensorFlow's two names.
 set(HR_LIB_DIR ${PROJECT_BINARY_DIR}/lib)
 set(HR_VERSION_SCRIPT ${PROJECT_SOURCE_DIR}/src/capi/exports.map)
 
@@ -32,6 +33,14 @@ if(HEADRACE_DNN)
     hr_part(headrace_dnn "headrace;${DNNL_LIBRARY}" ${HR_DNN_SOURCES})
     target_include_directories(headrace_dnn SYSTEM PRIVATE ${DNNL_INCLUDE})
   endif()
+endif()
+
+if(HEADRACE_GRPC)
+  file(GLOB HR_GRPC_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dist/transport_grpc*.c)
+  hr_find(GRPC grpc grpc/grpc.h libgrpc-dev)
+  find_library(GPR_LIBRARY gpr)
+  hr_part(headrace_grpc "${GRPC_LIBRARY};${GPR_LIBRARY};Threads::Threads" ${HR_GRPC_SOURCES})
+  target_include_directories(headrace_grpc SYSTEM PRIVATE ${GRPC_INCLUDE})
 endif()
 
 # libtensorflow.so.2 and libtensorflow_framework.so.2: TensorFlow's names; the loader puts libheadrace.so before them (src/capi/shim.c).

@@ -15,7 +15,7 @@ typedef struct hr_slice { /* bytes with an owner */
   void* owner;
 } hr_slice_t;
 typedef struct hr_message {
-  hr_slice_t* slices; /* in order; hr_alloc'ed when not NULL */
+  hr_slice_t* slices; /* in order; hr_alloc'ed when not NULL, with room for the power of two at or above `count` */
   int32_t count;
 } hr_message_t;
 /* Takes hr_alloc'ed bytes, also on failure. */
@@ -58,7 +58,8 @@ typedef struct hr_transport {
   const char* protocol;          /* "grpc" */
   /* address "host:port". The channel connects when first called and keeps trying. */
   hr_status_t (*connect)(hr_str_t address, const hr_tls_t* tls, hr_channel_t** out);
-  void (*disconnect)(hr_channel_t* c); /* gives the reference up; calls in flight end with CANCELLED first */
+  /* Gives the reference up; calls in flight end with CANCELLED first: it waits for their `done`, unless called from one. */
+  void (*disconnect)(hr_channel_t* c);
   /* deadline_ms: 0: none. wait_for_ready: a peer that is not there yet is waited for, else the call ends with UNAVAILABLE. */
   void (*call)(hr_channel_t* c, const char* method, hr_message_t* take_request, int64_t deadline_ms, bool wait_for_ready, hr_call_t* call);
   void (*cancel)(hr_call_t* call); /* done still comes; safe until it has */
@@ -66,8 +67,10 @@ typedef struct hr_transport {
    * later. */
   hr_status_t (*listen)(hr_str_t host, int port, const hr_tls_t* tls, const hr_listener_limits_t* limits,
                         void (*handle)(void* arg, hr_request_t* request), void* arg, hr_listener_t** out, int* out_port);
-  void (*reply)(hr_request_t* request, hr_status_t take_status, hr_message_t* take_response); /* request is gone afterwards */
-  /* No new calls; those in flight are told `cancelled`, waited for at most grace_ms, then cut. */
+  /* The request is gone afterwards. Not with a lock held that `cancelled` takes: a `cancelled` that runs is waited for. */
+  void (*reply)(hr_request_t* request, hr_status_t take_status, hr_message_t* take_response);
+  /* No new calls; those in flight are told `cancelled`, waited for at most grace_ms, then cut. No `handle` runs afterwards; a request that
+   * has not been answered may still be, to nobody. Not from a thread of the listener's. */
   void (*stop)(hr_listener_t* l, int64_t grace_ms);
 } hr_transport_t;
 
