@@ -87,7 +87,8 @@ enum { SLICES_AT_ONCE = 16, COPIED_BYTES = 256 }; /* shorter ones are copied: ch
 
 static grpc_slice slice_of(hr_slice_t* take) {
   if (take->size <= COPIED_BYTES || !take->release) {
-    grpc_slice s = take->release ? grpc_slice_from_copied_buffer(take->data, take->size) : grpc_slice_from_static_buffer(take->data, take->size);
+    grpc_slice s = take->release ? grpc_slice_from_copied_buffer(take->data, take->size)
+                                 : grpc_slice_from_static_buffer(take->data, take->size);
     if (take->release) take->release(take->owner);
     return s;
   }

@@ -193,7 +193,8 @@ static bool start_batch(client_call_t* c, bool wait_for_ready) {
   return grpc_call_start_batch(c->call, ops, 6, &c->tag, NULL) == GRPC_CALL_OK;
 }
 
-static client_call_t* make_call(hr_channel_t* channel, const char* method, hr_message_t* take_request, int64_t deadline_ms, hr_call_t* user) {
+static client_call_t* make_call(hr_channel_t* channel, const char* method, hr_message_t* take_request, int64_t deadline_ms,
+                                hr_call_t* user) {
   client_call_t* c = hr_transport_grpc_host->alloc(sizeof *c);
   grpc_byte_buffer* request = hr_transport_grpc_pack(take_request);
   if (!c || !request) {
@@ -201,8 +202,8 @@ static client_call_t* make_call(hr_channel_t* channel, const char* method, hr_me
     hr_transport_grpc_host->free(c);
     return NULL;
   }
-  const gpr_timespec deadline = deadline_ms > 0 ? gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(deadline_ms, GPR_TIMESPAN))
-                                                : gpr_inf_future(GPR_CLOCK_MONOTONIC);
+  gpr_timespec deadline = gpr_inf_future(GPR_CLOCK_MONOTONIC);
+  if (deadline_ms > 0) deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(deadline_ms, GPR_TIMESPAN));
   grpc_slice path = grpc_slice_from_copied_string(method);
   c->tag.ended = call_ended;
   c->user = user;

@@ -210,7 +210,7 @@ static void tell_cancelled(server_call_t* c) {
   pthread_mutex_unlock(&c->mu);
 }
 
-/* --- a call arrives -------------------------------------------------------------------------------------------------------------------- */
+/* --- a call arrives --------------------------------------------------------------------------------------------------------------- */
 
 static void ask_for_call(hr_listener_t* l);
 
@@ -222,7 +222,9 @@ static void closed(hr_transport_grpc_tag_t* self, bool ok) {
 }
 
 /* A short slice holds its bytes itself: the text lives as long as *s. */
-static hr_str_t text_of(const grpc_slice* s) { return (hr_str_t){(const char*)GRPC_SLICE_START_PTR(*s), GRPC_SLICE_LENGTH(*s)}; }
+static hr_str_t text_of(const grpc_slice* s) {
+  return (hr_str_t){(const char*)GRPC_SLICE_START_PTR(*s), GRPC_SLICE_LENGTH(*s)};
+}
 
 static void hand_on(server_call_t* c) {
   hr_listener_t* l = c->listener;
@@ -323,7 +325,7 @@ static void ask_for_call(hr_listener_t* l) {
     release_call(c);
 }
 
-/* --- listening ------------------------------------------------------------------------------------------------------------------------- */
+/* --- listening -------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t make_server_credentials(const hr_tls_t* tls, grpc_server_credentials** out) {
   if (!tls || !tls->certificate.size) {

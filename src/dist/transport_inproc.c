@@ -168,7 +168,7 @@ static int64_t expire_deadlines(void) { /* the next deadline */
   return next;
 }
 
-/* --- threads; each gives mu up while it calls ------------------------------------------------------------------------------------------ */
+/* --- threads; each gives mu up while it calls ------------------------------------------------------------------------------------- */
 
 static void run_cancelled(inproc_call_t* c) {
   if (c->has_replied || !c->request.cancelled || c->is_cancelling) return;

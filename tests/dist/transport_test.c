@@ -10,7 +10,7 @@
 static const hr_transport_t* transport;
 static void sleep_ms(int ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL); }
 
-/* --- a server: /echo gives the request back, /fail a status, /hold answers when told or cancelled, /stuck never ------------------------- */
+/* --- a server: /echo gives the request back, /fail a status, /hold answers when told or cancelled, /stuck never ------------------- */
 
 typedef struct {
   hr_listener_t* listener;
@@ -118,7 +118,7 @@ static void wait_held(echo_server_t* s, int count) {
   HR_CHECK_EQ_I64(atomic_load(&s->held), count);
 }
 
-/* --- the suite -------------------------------------------------------------------------------------------------------------------------- */
+/* --- the suite -------------------------------------------------------------------------------------------------------------------- */
 
 static void check_answers(void) {
   echo_server_t s;
