@@ -20,11 +20,13 @@ typedef struct {
 typedef struct {
   HR_VEC(hr_frame_info_t) frames; /* 0 is the root; parents before children */
   int32_t* of_node;               /* by node id: the frame that the node runs in; -1: not among the nodes given */
+  int32_t* of_output;             /* by node id: the frame of its outputs and of whoever waits for it; -1 likewise */
   int64_t node_limit;
 } hr_frames_t;
 
-/* Of `count` nodes of one graph, in any order. INVALID_ARGUMENT names the node whose inputs come from different frames, a node that a loop
- * frame's value leaves by without an Exit, an Exit of the root frame, Enters of one frame that stand in different parents. */
+/* Of `count` nodes of one graph, in any order; edges from other nodes (fed ones) tell nothing. INVALID_ARGUMENT names the node whose inputs
+ * come from different frames (so also one that a loop frame's value reaches without an Exit), an Exit or NextIteration of the root frame,
+ * Enters of one frame that stand in different parents, a node of a loop that no Enter leads to. */
 HR_MUST_USE hr_status_t hr_frames_find(hr_node_t* const* nodes, int64_t count, int64_t id_limit, hr_frames_t* out);
 void hr_frames_deinit(hr_frames_t* f);
 /* The frame that the values of node n's outputs are in. */

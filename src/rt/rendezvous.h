@@ -19,11 +19,12 @@ typedef struct hr_rendezvous_waiter {
 } hr_rendezvous_waiter_t;
 
 /* A worker's way to values that lie in other tasks. `receive` is asked for keys that `is_remote` claims; it must end each waiter, also when
- * the step is aborted (`abort`, called once). Both are called without a lock held. */
+ * the step is aborted (`abort`, called once, and before `destroy`; a `receive` may still come after it, from a thread that was on its way).
+ * All are called without a lock held. */
 typedef struct hr_rendezvous_remote {
   bool (*is_remote)(struct hr_rendezvous_remote* self, const hr_rendezvous_key_t* key);
   void (*receive)(struct hr_rendezvous_remote* self, const hr_rendezvous_key_t* key, hr_str_t text, hr_rendezvous_waiter_t* waiter);
-  void (*abort)(struct hr_rendezvous_remote* self, hr_status_t why);
+  void (*abort)(struct hr_rendezvous_remote* self, hr_status_t take_why);
   void (*destroy)(struct hr_rendezvous_remote* self); /* with the rendezvous */
 } hr_rendezvous_remote_t;
 
@@ -37,7 +38,7 @@ HR_MUST_USE hr_status_t hr_rendezvous_send(hr_rendezvous_t* r, hr_str_t key, con
 void hr_rendezvous_receive(hr_rendezvous_t* r, hr_str_t key, hr_rendezvous_waiter_t* waiter);
 /* For a RecvTensor from another task: never looks further than this task. */
 void hr_rendezvous_receive_local(hr_rendezvous_t* r, hr_str_t key, hr_rendezvous_waiter_t* waiter);
-/* Takes a waiter back (its caller is gone): true when it will not be called, false when it was or is being called. */
+/* Takes a waiter of receive_local back (its caller is gone): true when it will not be called, false when it was or is being called. */
 bool hr_rendezvous_forget(hr_rendezvous_t* r, hr_str_t key, hr_rendezvous_waiter_t* waiter);
 void hr_rendezvous_abort(hr_rendezvous_t* r, hr_status_t take_why);
 #endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A walk along edges from the nodes that wait for nothing. What a node is reached from first says its frame; every other way to it must
+ * say the same. */
+#include "graph/frames.h"
+
+#include "op/node_class.h"
+
+enum { FRAME_OUTSIDE = -1, FRAME_UNKNOWN = -2 };
+
+typedef struct {
+  hr_frames_t* out;
+  hr_node_t** queue;
+  int64_t head, tail;
+} frames_walk_t;
+
+static bool node_enters(const hr_node_t* n) {
+  return n->attrs.def->node_class == HR_NODE_ENTER || n->attrs.def->node_class == HR_NODE_REF_ENTER;
+}
+static bool node_exits(const hr_node_t* n) {
+  return n->attrs.def->node_class == HR_NODE_EXIT || n->attrs.def->node_class == HR_NODE_REF_EXIT;
+}
+static bool node_goes_on(const hr_node_t* n) {
+  return n->attrs.def->node_class == HR_NODE_NEXT_ITERATION || n->attrs.def->node_class == HR_NODE_REF_NEXT_ITERATION;
+}
+
+static const char* frame_text(const hr_frames_t* f, int32_t frame) { return frame == 0 ? "the root frame" : f->frames.data[frame].name.data; }
+
+static hr_status_t frame_of_enter(hr_frames_t* f, hr_node_t* n, int32_t parent, int32_t* out) {
+  hr_str_t name = hr_attrs_str(&n->attrs, "frame_name");
+  int64_t parallel = hr_attrs_int(&n->attrs, "parallel_iterations");
+  for (int64_t i = 1; i < f->frames.count; ++i) {
+    hr_frame_info_t* have = &f->frames.data[i];
+    if (!hr_str_equal(have->name, name)) continue;
+    if (have->parent != parent)
+      return HR_ERROR(INVALID_ARGUMENT, "node '%s' (%.*s) enters frame '%.*s' from %s, but another Enter does from %s", n->name.data,
+                      HR_STR_ARG(n->attrs.def->name), HR_STR_ARG(name), frame_text(f, parent), frame_text(f, have->parent));
+    have->enter_count++;
+    *out = (int32_t)i;
+    return NULL;
+  }
+  hr_frame_info_t frame = {.name = name,
+                           .parent = parent,
+                           .enter_count = 1,
+                           .parallel_iterations = parallel < 1 ? 1 : parallel > INT32_MAX ? INT32_MAX : (int32_t)parallel,
+                           .depth = f->frames.data[parent].depth + 1};
+  *out = (int32_t)f->frames.count;
+  return hr_vec_push(&f->frames, frame);
+}
+
+static hr_status_t frame_of_outputs(hr_frames_t* f, hr_node_t* n, int32_t frame, int32_t* out) {
+  *out = frame;
+  if (node_enters(n)) return frame_of_enter(f, n, frame, out);
+  if (frame == 0 && (node_exits(n) || node_goes_on(n)))
+    return HR_ERROR(INVALID_ARGUMENT, "node '%s' (%.*s) stands outside any loop; an Enter should lead to it", n->name.data,
+                    HR_STR_ARG(n->attrs.def->name));
+  if (node_exits(n)) *out = f->frames.data[frame].parent;
+  if (n->attrs.def->node_class == HR_NODE_LOOP_COND && !f->frames.data[frame].loop_cond) f->frames.data[frame].loop_cond = n;
+  return NULL;
+}
+
+static hr_status_t frames_reach(frames_walk_t* w, hr_node_t* n, int32_t frame, const hr_node_t* from) {
+  hr_frames_t* f = w->out;
+  int32_t known = n->id < f->node_limit ? f->of_node[n->id] : FRAME_OUTSIDE;
+  if (known == FRAME_OUTSIDE || known == frame) return NULL;
+  if (known != FRAME_UNKNOWN)
+    return HR_ERROR(INVALID_ARGUMENT, "node '%s' (%.*s) has inputs from different frames: '%s' is of %s, another input is of %s",
+                    n->name.data, HR_STR_ARG(n->attrs.def->name), from->name.data, frame_text(f, frame), frame_text(f, known));
+  f->of_node[n->id] = frame;
+  w->queue[w->tail++] = n;
+  return frame_of_outputs(f, n, frame, &f->of_output[n->id]);
+}
+
+static hr_status_t frames_walk_on(frames_walk_t* w, const hr_node_t* n) {
+  int32_t frame = w->out->of_output[n->id];
+  for (int64_t i = 0; i < n->consumers.count; ++i) HR_TRY(frames_reach(w, n->consumers.data[i].node, frame, n));
+  for (int64_t i = 0; i < n->control_consumers.count; ++i) HR_TRY(frames_reach(w, n->control_consumers.data[i], frame, n));
+  return NULL;
+}
+
+static bool node_waits(const hr_frames_t* f, const hr_node_t* n) {
+  for (int32_t i = 0; i < n->input_count; ++i) {
+    const hr_node_t* from = n->inputs[i].node;
+    if (from && from->id < f->node_limit && f->of_node[from->id] != FRAME_OUTSIDE) return true;
+  }
+  for (int32_t i = 0; i < n->control_count; ++i)
+    if (n->controls[i]->id < f->node_limit && f->of_node[n->controls[i]->id] != FRAME_OUTSIDE) return true;
+  return false;
+}
+
+static hr_status_t frames_walk(frames_walk_t* w, hr_node_t* const* nodes, int64_t count) {
+  hr_frames_t* f = w->out;
+  HR_TRY(hr_vec_push(&f->frames, ((hr_frame_info_t){.name = HR_STR(""), .parent = -1, .parallel_iterations = 1})));
+  for (int64_t i = 0; i < count; ++i) f->of_node[nodes[i]->id] = FRAME_UNKNOWN;
+  for (int64_t i = 0; i < count; ++i)
+    if (!node_waits(f, nodes[i])) HR_TRY(frames_reach(w, nodes[i], 0, nodes[i]));
+  while (w->head < w->tail) HR_TRY(frames_walk_on(w, w->queue[w->head++]));
+  for (int64_t i = 0; i < count; ++i)
+    if (f->of_node[nodes[i]->id] == FRAME_UNKNOWN)
+      return HR_ERROR(INVALID_ARGUMENT, "node '%s' (%.*s) waits for itself: it is in a loop that no Enter leads to", nodes[i]->name.data,
+                      HR_STR_ARG(nodes[i]->attrs.def->name));
+  return NULL;
+}
+
+hr_status_t hr_frames_find(hr_node_t* const* nodes, int64_t count, int64_t id_limit, hr_frames_t* out) {
+  frames_walk_t w = {.out = out, .queue = hr_alloc_array((size_t)count + 1, sizeof(hr_node_t*))};
+  memset(out, 0, sizeof *out);
+  out->node_limit = id_limit;
+  out->of_node = hr_alloc_array((size_t)id_limit + 1, sizeof *out->of_node);
+  out->of_output = hr_alloc_array((size_t)id_limit + 1, sizeof *out->of_output);
+  hr_status_t status = w.queue && out->of_node && out->of_output ? NULL : hr_status_out_of_memory();
+  for (int64_t i = 0; !status && i < id_limit; ++i) out->of_node[i] = out->of_output[i] = FRAME_OUTSIDE;
+  if (!status) status = frames_walk(&w, nodes, count);
+  hr_free(w.queue);
+  if (status) hr_frames_deinit(out);
+  return status;
+}
+
+void hr_frames_deinit(hr_frames_t* f) {
+  hr_vec_deinit(&f->frames);
+  hr_free(f->of_node);
+  hr_free(f->of_output);
+  memset(f, 0, sizeof *f);
+}
+
+int32_t hr_frames_of_output(const hr_frames_t* f, const hr_node_t* n) { return n->id < f->node_limit ? f->of_output[n->id] : FRAME_OUTSIDE; }
