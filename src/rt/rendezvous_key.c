@@ -65,7 +65,8 @@ hr_status_t hr_rendezvous_key_parse(hr_str_t text, hr_rendezvous_key_t* out) {
     return NULL;
   }
   return HR_ERROR(INVALID_ARGUMENT,
-                  "malformed rendezvous key '%.*s'; right would be SOURCE DEVICE;16 HEX DIGITS;DESTINATION DEVICE;EDGE NAME;FRAME:ITERATION",
+                  "malformed rendezvous key '%.*s'; right would be SOURCE DEVICE;16 HEX DIGITS;DESTINATION DEVICE;EDGE NAME;"
+                  "FRAME:ITERATION",
                   HR_STR_ARG(text));
 }
 

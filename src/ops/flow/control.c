@@ -147,11 +147,12 @@ CONTROL(RefNextIteration, "data: Ref(T) -> output: Ref(T)", "T: type", hr_infer_
 CONTROL(LoopCond, "input: bool -> output: bool", "", infer_loop_cond, hr_grad_none,
         "the input; marks what decides whether a loop goes on");
 
-const hr_op_t hr_op_ControlTrigger = {.name = "ControlTrigger", .sig = "->", .attrs = "", .shape = hr_infer_none, HR_KERNELS(HR_CPU_ANY(no_work)),
-                                      .doc = "nothing; alive even if what it waits for is dead", HR_HERE};
+const hr_op_t hr_op_ControlTrigger = {.name = "ControlTrigger", .sig = "->", .attrs = "", .shape = hr_infer_none,
+                                      HR_KERNELS(HR_CPU_ANY(no_work)), .doc = "nothing; alive even if what it waits for is dead", HR_HERE};
 
 const hr_op_t hr_op_RefSelect = {.name = "RefSelect", .sig = "index: int32; inputs: Ref(N * T) -> output: Ref(T)", .attrs = MERGE_ATTRS,
-                                 .shape = infer_ref_select, HR_KERNELS(HR_CPU_ANY(ref_select)), .doc = "reference `index` of the inputs", HR_HERE};
+                                 .shape = infer_ref_select, HR_KERNELS(HR_CPU_ANY(ref_select)),
+                                 .doc = "reference `index` of the inputs", HR_HERE};
 
 const hr_op_t hr_op_RefIdentity = {.name = "RefIdentity", .sig = "input: Ref(T) -> output: Ref(T)", .attrs = "T: type",
                                    .flags = HR_OP_UNINITIALIZED, .shape = hr_infer_same, HR_KERNELS(HR_CPU_ANY(ref_identity)),

@@ -97,7 +97,8 @@ static void recv_start(hr_kernel_ctx_t* k, hr_async_t* done) {
 }
 
 /* 3. definitions */
-#define EDGE_ATTRS "tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string; client_terminated: bool = false"
+#define EDGE_ATTRS \
+  "tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string; client_terminated: bool = false"
 #define EDGE(Name, sig_text, type_attr, infer_fn, run, text)                                                               \
   const hr_op_t hr_op_##Name = {                                                                                          \
       .name = #Name,                                                                                                      \

@@ -5,7 +5,8 @@
 #include "unit/exec/maker.h"
 
 static inline hr_value_t maker_enter_of(hr_graph_t* g, const char* name, hr_value_t v, const char* frame, bool constant, int parallel) {
-  hr_named_attr_t at[] = {hr_at_str("frame_name", frame), hr_at_bool("is_constant", constant), hr_at_int("parallel_iterations", parallel)};
+  hr_named_attr_t at[] = {hr_at_str("frame_name", frame), hr_at_bool("is_constant", constant),
+                          hr_at_int("parallel_iterations", parallel)};
   return maker_node(g, "Enter", name, 1, &v, 3, at);
 }
 static inline hr_value_t maker_enter(hr_graph_t* g, const char* name, hr_value_t v, const char* frame) {

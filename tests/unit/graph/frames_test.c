@@ -73,7 +73,7 @@ HR_TEST(malformed_loops_are_refused) {
   g = maker_graph();
   c = maker_const(g, "c", 1), in = maker_enter(g, "in", c, "loop");
   maker_enter(g, "again", in, "loop");
-  HR_CHECK_CODE(find(g, &f), HR_INVALID_ARGUMENT, "node 'again' (Enter) enters frame 'loop' from loop, but another Enter does from the root");
+  HR_CHECK_CODE(find(g, &f), HR_INVALID_ARGUMENT, "'again' (Enter) enters frame 'loop' from loop, but another Enter does from the root");
   hr_graph_destroy(g);
 
   g = maker_graph();

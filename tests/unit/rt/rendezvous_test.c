@@ -32,7 +32,8 @@ HR_TEST(a_frames_id_is_tensorflows) { /* the loop of the recorded exchange, whos
 
 HR_TEST(malformed_keys_are_refused) {
   static const char* const bad[] = {
-      "", ";;;;", "a;0000000000000001;b;e;0:0", "/job:a/replica:0/task:0/device:CPU:0;0000000000000001;/job:a/replica:0/task:0/device:CPU:0;e",
+      "", ";;;;", "a;0000000000000001;b;e;0:0",
+      "/job:a/replica:0/task:0/device:CPU:0;0000000000000001;/job:a/replica:0/task:0/device:CPU:0;e",
       "/job:a/replica:0/task:0/device:CPU:0;0000000000000001;/job:a/replica:0/task:0/device:CPU:0;;0:0",
       "/job:a/replica:0/task:0/device:CPU:0;000000000000000G;/job:a/replica:0/task:0/device:CPU:0;e;0:0",
       "/job:a/replica:0/task:0/device:CPU:0;01;/job:a/replica:0/task:0/device:CPU:0;e;0:0",
