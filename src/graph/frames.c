@@ -23,7 +23,9 @@ static bool node_goes_on(const hr_node_t* n) {
   return n->attrs.def->node_class == HR_NODE_NEXT_ITERATION || n->attrs.def->node_class == HR_NODE_REF_NEXT_ITERATION;
 }
 
-static const char* frame_text(const hr_frames_t* f, int32_t frame) { return frame == 0 ? "the root frame" : f->frames.data[frame].name.data; }
+static const char* frame_text(const hr_frames_t* f, int32_t frame) {
+  return frame == 0 ? "the root frame" : f->frames.data[frame].name.data;
+}
 
 static hr_status_t frame_of_enter(hr_frames_t* f, hr_node_t* n, int32_t parent, int32_t* out) {
   hr_str_t name = hr_attrs_str(&n->attrs, "frame_name");
@@ -41,7 +43,9 @@ static hr_status_t frame_of_enter(hr_frames_t* f, hr_node_t* n, int32_t parent, 
   hr_frame_info_t frame = {.name = name,
                            .parent = parent,
                            .enter_count = 1,
-                           .parallel_iterations = parallel < 1 ? 1 : parallel > INT32_MAX ? INT32_MAX : (int32_t)parallel,
+                           .parallel_iterations = parallel < 1           ? 1
+                                                  : parallel > INT32_MAX ? INT32_MAX
+                                                                         : (int32_t)parallel,
                            .depth = f->frames.data[parent].depth + 1};
   *out = (int32_t)f->frames.count;
   return hr_vec_push(&f->frames, frame);
@@ -122,4 +126,6 @@ void hr_frames_deinit(hr_frames_t* f) {
   memset(f, 0, sizeof *f);
 }
 
-int32_t hr_frames_of_output(const hr_frames_t* f, const hr_node_t* n) { return n->id < f->node_limit ? f->of_output[n->id] : FRAME_OUTSIDE; }
+int32_t hr_frames_of_output(const hr_frames_t* f, const hr_node_t* n) {
+  return n->id < f->node_limit ? f->of_output[n->id] : FRAME_OUTSIDE;
+}

@@ -16,13 +16,13 @@ typedef struct parked {
 } parked_t;
 
 typedef struct place {
-  struct place* next;                        /* among the spare ones */
-  parked_t *values, *last_value;             /* oldest first */
+  struct place* next;            /* among the spare ones */
+  parked_t *values, *last_value; /* oldest first */
   hr_rendezvous_waiter_t *waiters, *last_waiter;
   size_t room;
-  parked_t first;                            /* memory of the first value: most keys see one */
+  parked_t first; /* memory of the first value: most keys see one */
   bool first_is_used;
-  char key[];                                /* room bytes; the map's key */
+  char key[]; /* room bytes; the map's key */
 } place_t;
 
 struct hr_rendezvous {
@@ -117,8 +117,10 @@ static bool park_value(hr_rendezvous_t* r, hr_str_t key, const hr_tensor_t* valu
   v->is_dead = is_dead;
   v->value = (hr_tensor_t){0};
   if (value && value->buffer && !is_dead) hr_tensor_share(value, &v->value);
-  if (p->last_value) p->last_value->next = v;
-  else p->values = v;
+  if (p->last_value)
+    p->last_value->next = v;
+  else
+    p->values = v;
   p->last_value = v;
   return true;
 }
@@ -130,14 +132,18 @@ static void unpark_value(place_t* p, hr_tensor_t* out, bool* out_dead) {
   *out = v->value;
   p->values = v->next;
   if (!p->values) p->last_value = NULL;
-  if (v == &p->first) p->first_is_used = false;
-  else hr_free(v);
+  if (v == &p->first)
+    p->first_is_used = false;
+  else
+    hr_free(v);
 }
 
 static void add_waiter(place_t* p, hr_rendezvous_waiter_t* w) {
   w->next = NULL;
-  if (p->last_waiter) p->last_waiter->next = w;
-  else p->waiters = w;
+  if (p->last_waiter)
+    p->last_waiter->next = w;
+  else
+    p->waiters = w;
   p->last_waiter = w;
 }
 
@@ -202,9 +208,12 @@ void hr_rendezvous_receive(hr_rendezvous_t* r, hr_str_t key, hr_rendezvous_waite
     hr_rendezvous_receive_local(r, key, w);
     return;
   }
-  if (is_aborted(r, &status) || (status = hr_rendezvous_key_parse(key, &parts))) end_waiter(w, status);
-  else if (r->remote->is_remote(r->remote, &parts)) r->remote->receive(r->remote, &parts, key, w);
-  else hr_rendezvous_receive_local(r, key, w);
+  if (is_aborted(r, &status) || (status = hr_rendezvous_key_parse(key, &parts)))
+    end_waiter(w, status);
+  else if (r->remote->is_remote(r->remote, &parts))
+    r->remote->receive(r->remote, &parts, key, w);
+  else
+    hr_rendezvous_receive_local(r, key, w);
 }
 
 bool hr_rendezvous_forget(hr_rendezvous_t* r, hr_str_t key, hr_rendezvous_waiter_t* w) {
@@ -215,8 +224,10 @@ bool hr_rendezvous_forget(hr_rendezvous_t* r, hr_str_t key, hr_rendezvous_waiter
   for (hr_rendezvous_waiter_t* at = p ? p->waiters : NULL; at && !found; before = at, at = at->next) {
     if (at != w) continue;
     found = true;
-    if (before) before->next = w->next;
-    else p->waiters = w->next;
+    if (before)
+      before->next = w->next;
+    else
+      p->waiters = w->next;
     if (p->last_waiter == w) p->last_waiter = before;
     close_if_empty(r, p, key);
     break;

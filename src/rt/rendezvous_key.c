@@ -15,9 +15,12 @@ static bool parse_hex(hr_str_t s, uint64_t* out) {
   if (s.size != 16) return false;
   for (size_t i = 0; i < s.size; ++i) {
     const char c = s.data[i];
-    if (c >= '0' && c <= '9') value = value << 4 | (uint64_t)(c - '0');
-    else if (c >= 'a' && c <= 'f') value = value << 4 | (uint64_t)(c - 'a' + 10);
-    else return false;
+    if (c >= '0' && c <= '9')
+      value = value << 4 | (uint64_t)(c - '0');
+    else if (c >= 'a' && c <= 'f')
+      value = value << 4 | (uint64_t)(c - 'a' + 10);
+    else
+      return false;
   }
   *out = value;
   return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control flow as nodes. Switch hands its data to one of its outputs, the others are dead: who reads a dead value does not run, and its
- * outputs are dead in turn. Merge waits for the first of its inputs that is alive. Enter, NextIteration and Exit carry a value into a loop's
- * frame, on to its next iteration, and out of it. The forms with Ref do the same with references to variables.
+ * outputs are dead in turn. Merge waits for the first of its inputs that is alive. Enter, NextIteration and Exit carry a value into a
+ * loop's frame, on to its next iteration, and out of it. The forms with Ref do the same with references to variables.
  *
  * Which values are alive and where they go is the executor's own business (exec/activate.c), so these ops have no work of their own; what
  * an executor without frames would call says that it cannot. RefSelect chooses among references that are all alive: an ordinary kernel.
@@ -62,8 +62,10 @@ static hr_status_t infer_merge(hr_infer_t* s) {
     hr_dtype_t other;
     const hr_pshape_t* other_shape;
     hr_infer_handle(s, i, &other, &other_shape);
-    if (other != held) held = HR_DTYPE_INVALID;
-    else if (!held_shape || !other_shape || !hr_pshape_equal(held_shape, other_shape)) held_shape = &hr_pshape_unknown;
+    if (other != held)
+      held = HR_DTYPE_INVALID;
+    else if (!held_shape || !other_shape || !hr_pshape_equal(held_shape, other_shape))
+      held_shape = &hr_pshape_unknown;
   }
   if (held != HR_DTYPE_INVALID) hr_infer_set_handle(s, 0, held, held_shape);
   return NULL;
@@ -112,7 +114,9 @@ static hr_status_t ref_select(hr_kernel_ctx_t* k) {
   return hand_reference_on(k, 1 + index);
 }
 
-typedef struct { hr_str_t message; } abort_t;
+typedef struct {
+  hr_str_t message;
+} abort_t;
 static hr_status_t abort_prepare(hr_prepare_ctx_t* p, void* prepared) {
   ((abort_t*)prepared)->message = hr_attrs_str(p->attrs, "error_msg");
   return NULL;
@@ -123,9 +127,15 @@ static hr_status_t abort_compute(hr_kernel_ctx_t* k) {
 }
 
 /* 3. definitions */
-#define CONTROL(Name, sig_text, attrs_text, infer_fn, gradient, text)                                                              \
-  const hr_op_t hr_op_##Name = {.name = #Name, .sig = sig_text, .attrs = attrs_text, .shape = infer_fn, .grad = gradient, \
-                                HR_KERNELS(HR_CPU_ANY(by_the_executor)), .doc = text, HR_HERE}
+#define CONTROL(Name, sig_text, attrs_text, infer_fn, gradient, text)    \
+  const hr_op_t hr_op_##Name = {.name = #Name,                           \
+                                .sig = sig_text,                         \
+                                .attrs = attrs_text,                     \
+                                .shape = infer_fn,                       \
+                                .grad = gradient,                        \
+                                HR_KERNELS(HR_CPU_ANY(by_the_executor)), \
+                                .doc = text,                             \
+                                HR_HERE}
 #define ENTER_ATTRS "T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10"
 #define MERGE_ATTRS "T: type; N: int >= 1"
 
@@ -144,21 +154,38 @@ CONTROL(Exit, "data: T -> output: T", "T: type", hr_infer_same, NULL, "the data,
 CONTROL(RefExit, "data: Ref(T) -> output: Ref(T)", "T: type", hr_infer_same, NULL, "the same with a reference");
 CONTROL(NextIteration, "data: T -> output: T", "T: type", hr_infer_same, NULL, "the data, in the loop's next iteration");
 CONTROL(RefNextIteration, "data: Ref(T) -> output: Ref(T)", "T: type", hr_infer_same, NULL, "the same with a reference");
-CONTROL(LoopCond, "input: bool -> output: bool", "", infer_loop_cond, hr_grad_none,
-        "the input; marks what decides whether a loop goes on");
+CONTROL(LoopCond, "input: bool -> output: bool", "", infer_loop_cond, hr_grad_none, "the input; marks what decides whether a loop goes on");
 
-const hr_op_t hr_op_ControlTrigger = {.name = "ControlTrigger", .sig = "->", .attrs = "", .shape = hr_infer_none,
-                                      HR_KERNELS(HR_CPU_ANY(no_work)), .doc = "nothing; alive even if what it waits for is dead", HR_HERE};
+const hr_op_t hr_op_ControlTrigger = {.name = "ControlTrigger",
+                                      .sig = "->",
+                                      .attrs = "",
+                                      .shape = hr_infer_none,
+                                      HR_KERNELS(HR_CPU_ANY(no_work)),
+                                      .doc = "nothing; alive even if what it waits for is dead",
+                                      HR_HERE};
 
-const hr_op_t hr_op_RefSelect = {.name = "RefSelect", .sig = "index: int32; inputs: Ref(N * T) -> output: Ref(T)", .attrs = MERGE_ATTRS,
-                                 .shape = infer_ref_select, HR_KERNELS(HR_CPU_ANY(ref_select)),
-                                 .doc = "reference `index` of the inputs", HR_HERE};
+const hr_op_t hr_op_RefSelect = {.name = "RefSelect",
+                                 .sig = "index: int32; inputs: Ref(N * T) -> output: Ref(T)",
+                                 .attrs = MERGE_ATTRS,
+                                 .shape = infer_ref_select,
+                                 HR_KERNELS(HR_CPU_ANY(ref_select)),
+                                 .doc = "reference `index` of the inputs",
+                                 HR_HERE};
 
-const hr_op_t hr_op_RefIdentity = {.name = "RefIdentity", .sig = "input: Ref(T) -> output: Ref(T)", .attrs = "T: type",
-                                   .flags = HR_OP_UNINITIALIZED, .shape = hr_infer_same, HR_KERNELS(HR_CPU_ANY(ref_identity)),
-                                   .doc = "the same reference", HR_HERE};
+const hr_op_t hr_op_RefIdentity = {.name = "RefIdentity",
+                                   .sig = "input: Ref(T) -> output: Ref(T)",
+                                   .attrs = "T: type",
+                                   .flags = HR_OP_UNINITIALIZED,
+                                   .shape = hr_infer_same,
+                                   HR_KERNELS(HR_CPU_ANY(ref_identity)),
+                                   .doc = "the same reference",
+                                   HR_HERE};
 
-const hr_op_t hr_op_Abort = {.name = "Abort", .sig = "->", .attrs = "error_msg: string = ''; exit_without_error: bool = false",
-                             .flags = HR_OP_SIDE_EFFECT, .shape = hr_infer_none,
+const hr_op_t hr_op_Abort = {.name = "Abort",
+                             .sig = "->",
+                             .attrs = "error_msg: string = ''; exit_without_error: bool = false",
+                             .flags = HR_OP_SIDE_EFFECT,
+                             .shape = hr_infer_none,
                              HR_KERNELS({.prepared_bytes = sizeof(abort_t), .prepare = abort_prepare, .compute = abort_compute}),
-                             .doc = "fails the step with ABORTED and error_msg", HR_HERE};
+                             .doc = "fails the step with ABORTED and error_msg",
+                             HR_HERE};

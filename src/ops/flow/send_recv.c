@@ -51,8 +51,8 @@ static hr_status_t send(hr_kernel_ctx_t* k) {
   HR_TRY(edge_rendezvous(k, &r));
   hr_strbuf_init(&key);
   edge_key(k, &key);
-  hr_status_t status = key.failed ? hr_status_out_of_memory()
-                                  : hr_rendezvous_send(r, hr_strbuf_view(&key), k->is_dead ? NULL : hr_input(k, 0), k->is_dead);
+  hr_status_t status =
+      key.failed ? hr_status_out_of_memory() : hr_rendezvous_send(r, hr_strbuf_view(&key), k->is_dead ? NULL : hr_input(k, 0), k->is_dead);
   hr_strbuf_deinit(&key);
   return status;
 }
@@ -71,9 +71,12 @@ static void received(hr_rendezvous_waiter_t* self, hr_status_t take_status, hr_t
   if (!take_status && !is_dead && take_value->dtype != hr_output_dtype(k, 0))
     take_status = HR_ERROR(INTERNAL, "what was sent is of type %s, but the receiver is of type %s", hr_dtype_name((int)take_value->dtype),
                            hr_dtype_name((int)hr_output_dtype(k, 0)));
-  if (take_status) hr_tensor_release(take_value);
-  else if (is_dead) k->is_dead = true;
-  else hr_output_move(k, 0, take_value);
+  if (take_status)
+    hr_tensor_release(take_value);
+  else if (is_dead)
+    k->is_dead = true;
+  else
+    hr_output_move(k, 0, take_value);
   done->finish(done, take_status);
 }
 
@@ -99,16 +102,15 @@ static void recv_start(hr_kernel_ctx_t* k, hr_async_t* done) {
 /* 3. definitions */
 #define EDGE_ATTRS \
   "tensor_name: string; send_device: string; send_device_incarnation: int; recv_device: string; client_terminated: bool = false"
-#define EDGE(Name, sig_text, type_attr, infer_fn, run, text)                                                               \
-  const hr_op_t hr_op_##Name = {                                                                                          \
-      .name = #Name,                                                                                                      \
-      .sig = sig_text,                                                                                                    \
-      .attrs = type_attr ": type; " EDGE_ATTRS,                                                                           \
-      .flags = HR_OP_STATEFUL,                                                                                            \
-      .shape = infer_fn,                                                                                                  \
-      HR_KERNELS({.prepared_bytes = sizeof(edge_t), .prepare = edge_prepare, .unprepare = edge_unprepare, run}),          \
-      .doc = text,                                                                                                        \
-      HR_HERE}
+#define EDGE(Name, sig_text, type_attr, infer_fn, run, text)                                                                               \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                                                             \
+                                .sig = sig_text,                                                                                           \
+                                .attrs = type_attr ": type; " EDGE_ATTRS,                                                                  \
+                                .flags = HR_OP_STATEFUL,                                                                                   \
+                                .shape = infer_fn,                                                                                         \
+                                HR_KERNELS({.prepared_bytes = sizeof(edge_t), .prepare = edge_prepare, .unprepare = edge_unprepare, run}), \
+                                .doc = text,                                                                                               \
+                                HR_HERE}
 EDGE(_Send, "tensor: T ->", "T", hr_infer_none, .compute = send, "hands the tensor to the _Recv of the same name on recv_device");
 EDGE(_HostSend, "tensor: T ->", "T", hr_infer_none, .compute = send, "the same from host memory");
 EDGE(_Recv, "-> tensor: tensor_type", "tensor_type", hr_infer_any, .start = recv_start, "what the _Send of the same name gave");

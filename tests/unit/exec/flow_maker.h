@@ -5,14 +5,15 @@
 #include "unit/exec/maker.h"
 
 static inline hr_value_t maker_enter_of(hr_graph_t* g, const char* name, hr_value_t v, const char* frame, bool constant, int parallel) {
-  hr_named_attr_t at[] = {hr_at_str("frame_name", frame), hr_at_bool("is_constant", constant),
-                          hr_at_int("parallel_iterations", parallel)};
+  hr_named_attr_t at[] = {hr_at_str("frame_name", frame), hr_at_bool("is_constant", constant), hr_at_int("parallel_iterations", parallel)};
   return maker_node(g, "Enter", name, 1, &v, 3, at);
 }
 static inline hr_value_t maker_enter(hr_graph_t* g, const char* name, hr_value_t v, const char* frame) {
   return maker_enter_of(g, name, v, frame, false, 10);
 }
-static inline hr_value_t maker_merge(hr_graph_t* g, const char* name, hr_value_t a, hr_value_t b) { return maker_2(g, "Merge", name, a, b); }
+static inline hr_value_t maker_merge(hr_graph_t* g, const char* name, hr_value_t a, hr_value_t b) {
+  return maker_2(g, "Merge", name, a, b);
+}
 static inline void maker_close(hr_graph_t* g, hr_value_t merge, hr_value_t next) { /* the back edge, in the place of input 1 */
   maker_must(hr_graph_set_input(g, merge.node, 1, next), "a back edge");
 }

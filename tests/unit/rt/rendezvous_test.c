@@ -5,8 +5,9 @@
 #include "base/thread.h"
 #include "test.h"
 
-#define KEY "/job:ps/replica:0/task:0/device:CPU:0;a198b42c73d571ca;/job:worker/replica:0/task:0/device:CPU:0;edge_24_while/Add;" \
-            "18186195969791715286:3"
+#define KEY                                                                                                             \
+  "/job:ps/replica:0/task:0/device:CPU:0;a198b42c73d571ca;/job:worker/replica:0/task:0/device:CPU:0;edge_24_while/Add;" \
+  "18186195969791715286:3"
 
 HR_TEST(a_recorded_key_is_read_and_written) {
   hr_rendezvous_key_t key;
@@ -32,7 +33,9 @@ HR_TEST(a_frames_id_is_tensorflows) { /* the loop of the recorded exchange, whos
 
 HR_TEST(malformed_keys_are_refused) {
   static const char* const bad[] = {
-      "", ";;;;", "a;0000000000000001;b;e;0:0",
+      "",
+      ";;;;",
+      "a;0000000000000001;b;e;0:0",
       "/job:a/replica:0/task:0/device:CPU:0;0000000000000001;/job:a/replica:0/task:0/device:CPU:0;e",
       "/job:a/replica:0/task:0/device:CPU:0;0000000000000001;/job:a/replica:0/task:0/device:CPU:0;;0:0",
       "/job:a/replica:0/task:0/device:CPU:0;000000000000000G;/job:a/replica:0/task:0/device:CPU:0;e;0:0",
@@ -152,8 +155,10 @@ static void away_abort(hr_rendezvous_remote_t* self, hr_status_t take_why) {
   hr_tensor_t none = {0};
   away_t* a = (away_t*)self;
   a->aborted++;
-  if (a->waiter) a->waiter->done(a->waiter, take_why, &none, false);
-  else hr_status_release(take_why);
+  if (a->waiter)
+    a->waiter->done(a->waiter, take_why, &none, false);
+  else
+    hr_status_release(take_why);
 }
 static void away_destroy(hr_rendezvous_remote_t* self) { ((away_t*)self)->destroyed++; }
 
