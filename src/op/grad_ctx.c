@@ -16,6 +16,7 @@ int hr_grad_input_count(const hr_grad_ctx_t* g) { return g->input_count; }
 int hr_grad_output_count(const hr_grad_ctx_t* g) { return g->output_count; }
 const hr_node_attrs_t* hr_grad_attrs(const hr_grad_ctx_t* g) { return g->attrs; }
 bool hr_grad_has_upstream(const hr_grad_ctx_t* g, int i) { return g->table->has_upstream(g, i); }
+hr_str_t hr_grad_source(const hr_grad_ctx_t* g) { return g->table->source(g); }
 bool hr_grad_wanted(const hr_grad_ctx_t* g, int input) { return g->table->wanted(g, input); }
 
 hr_value_t hr_grad_input(hr_grad_ctx_t* g, int i) {

@@ -28,6 +28,7 @@ void hr_grad_give(hr_grad_ctx_t*, int input, hr_value_t gradient);  /* once per 
 void hr_grad_give_slices(hr_grad_ctx_t*, int input, hr_value_t indices, hr_value_t values, hr_value_t dense_shape);
 /* The upstream gradient of output i as slices, if it came so; else false (use hr_grad_upstream). */
 bool hr_grad_upstream_slices(hr_grad_ctx_t*, int i, hr_value_t* indices, hr_value_t* values, hr_value_t* dense_shape);
+hr_str_t hr_grad_source(const hr_grad_ctx_t*); /* names this backward walk, apart from every other of the graph */
 void hr_grad_fail(hr_grad_ctx_t*, hr_status_t take_status);          /* sticks */
 
 /* --- static knowledge of any value ------------------------------------------------------------------------------------------------ */

@@ -20,6 +20,7 @@ typedef struct {
   bool (*wanted)(const hr_grad_ctx_t*, int input);
   hr_status_t (*give)(hr_grad_ctx_t*, int input, hr_value_t gradient);
   hr_status_t (*give_slices)(hr_grad_ctx_t*, int input, hr_value_t indices, hr_value_t values, hr_value_t dense_shape);
+  hr_str_t (*source)(const hr_grad_ctx_t*);
 } hr_grad_table_t;
 
 struct hr_grad_ctx {
