@@ -37,6 +37,17 @@ static hr_status_t choose_prefix(hr_grad_pass_t* p) {
   return hr_arena_str(&p->arena, hr_str(text), &p->prefix) ? NULL : hr_status_out_of_memory();
 }
 
+/* The scope's name where that was made unique; where it was asked for, the graph's size now makes it so. */
+static hr_status_t choose_source(hr_grad_pass_t* p) {
+  hr_strbuf_t text;
+  if (!p->request->prefix.size) return p->source = p->prefix, NULL;
+  hr_strbuf_init(&text);
+  hr_strbuf_format(&text, "%.*s@%lld", HR_STR_ARG(p->prefix), (long long)p->g->nodes.count);
+  bool kept = !text.failed && hr_arena_str(&p->arena, hr_strbuf_view(&text), &p->source);
+  hr_strbuf_deinit(&text);
+  return kept ? NULL : hr_status_out_of_memory();
+}
+
 /* --- what flows into the ys -------------------------------------------------------------------------------------------------------- */
 static hr_value_t emit_ones(hr_grad_ctx_t* g, hr_value_t y) {
   hr_value_t one = hr_emit_const_like(g, y, 1);
@@ -149,6 +160,7 @@ static hr_status_t run_pass(hr_grad_pass_t* p, hr_gradient_t* out) {
   p->info = hr_arena_array(&p->arena, (size_t)p->info_count, sizeof *p->info);
   if (!p->info) return hr_status_out_of_memory();
   HR_TRY(choose_prefix(p));
+  HR_TRY(choose_source(p));
   HR_TRY(hr_grad_paths_find(p));
   HR_TRY(seed_all(p));
   for (int64_t i = p->order.count - 1; i >= 0; --i) HR_TRY(visit_node(p, p->order.data[i]));

@@ -113,6 +113,8 @@ static hr_status_t give_slices(hr_grad_ctx_t* ctx, int input, hr_value_t indices
   return status ? hr_status_note(status, "input %d: ", input) : NULL;
 }
 
+static hr_str_t walk_source(const hr_grad_ctx_t* ctx) { return const_call_of(ctx)->pass->source; }
+
 void hr_grad_emit_begin(hr_grad_call_t* c, hr_grad_pass_t* p, hr_node_t* node) {
   static const hr_grad_table_t table = {.emit = emit_node,
                                         .control = emit_control_edge,
@@ -126,7 +128,8 @@ void hr_grad_emit_begin(hr_grad_call_t* c, hr_grad_pass_t* p, hr_node_t* node) {
                                         .upstream_slices = output_slices,
                                         .wanted = input_is_wanted,
                                         .give = give_dense,
-                                        .give_slices = give_slices};
+                                        .give_slices = give_slices,
+                                        .source = walk_source};
   static const hr_op_def_t nothing = {.name = {"none", 4}};
   static const hr_node_attrs_t no_attrs = {.def = &nothing};
   *c = (hr_grad_call_t){.base = {.table = &table, .attrs = node ? &node->attrs : &no_attrs}, .pass = p, .node = node};

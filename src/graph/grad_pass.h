@@ -35,6 +35,7 @@ typedef struct {
   int64_t info_count;
   HR_VEC(hr_node_t*) order; /* what the ys depend on, producers first */
   hr_str_t prefix;
+  hr_str_t source;          /* no other walk of this graph has it */
 } hr_grad_pass_t;
 
 /* The context of one node's gradient, or (node NULL) of what belongs to no node. */

@@ -24,14 +24,14 @@ static inline void hr_step_locals_init(hr_step_locals_t* l) {
   atomic_init(&l->objects, NULL);
 }
 static inline void hr_step_locals_deinit(hr_step_locals_t* l) {
-  hr_step_object_t* o = atomic_exchange(&l->objects, NULL);
+  hr_step_object_t* o = atomic_load_explicit(&l->objects, memory_order_acquire); /* everybody else has ended */
   while (o) {
     hr_step_object_t* next = o->next;
     o->clear(o);
     hr_resource_release(&o->base);
     o = next;
   }
-  hr_resources_t* rs = atomic_exchange(&l->resources, NULL);
+  hr_resources_t* rs = atomic_load_explicit(&l->resources, memory_order_acquire);
   if (rs) hr_resources_release(rs);
 }
 /* The step takes a reference; an object is added once. */

@@ -3,6 +3,7 @@
  * only depend on what has been fed. Between parts the session does not count the run as running, so it may be closed. */
 #include "base/alloc.h"
 #include "exec/partial.h"
+#include "rt/step_locals.h"
 #include "session/pipeline.h"
 #include "session/session_state.h"
 
@@ -15,6 +16,7 @@ struct hr_partial_run {
   bool* fetched;
   int32_t left;          /* feeds and fetches still to come */
   int64_t step_id;
+  hr_step_locals_t locals;
   hr_program_t program;
   hr_plan_t* plan;
   hr_partial_t* partial;
@@ -24,6 +26,7 @@ struct hr_partial_run {
 void hr_partial_run_destroy(hr_partial_run_t* p) {
   if (!p) return;
   hr_partial_destroy(p->partial);
+  hr_step_locals_deinit(&p->locals);
   hr_plan_destroy(p->plan);
   if (p->program.graph) hr_program_deinit(&p->program);
   hr_free(p->signature_block);
@@ -70,6 +73,7 @@ static hr_status_t setup_run(hr_partial_run_t* p, hr_session_t* s, const hr_sign
   fill_feed_checks(p);
   p->left = key->feed_count + key->fetch_count;
   p->step_id = hr_session_next_step_id();
+  hr_step_locals_init(&p->locals);
   return NULL;
 }
 
@@ -147,7 +151,8 @@ static hr_status_t run_part(hr_partial_run_t* p, const hr_run_t* part, int32_t* 
   for (int32_t i = 0; i < part->feed_count; ++i) HR_TRY(hr_partial_feed(p->partial, places[i], &part->feed_values[i]));
   HR_TRY(check_part_fetches(p, part, places));
   hr_session_t* s = p->session;
-  hr_step_t step = {.id = p->step_id, .cancel = &s->cancel, .resources = s->resources, .threads = hr_pool_lease(hr_session_threads(s))};
+  hr_step_t step = {.id = p->step_id, .cancel = &s->cancel, .locals = &p->locals, .resources = s->resources,
+                    .threads = hr_pool_lease(hr_session_threads(s))};
   hr_status_t status = hr_partial_run(p->partial, &step);
   hr_pool_return(step.threads);
   return status ? status : fetch_part(p, part, places, out_fetches);

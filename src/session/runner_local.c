@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a program on this process's CPU: one plan. */
 #include "base/alloc.h"
+#include "rt/step_locals.h"
 #include "session/runner.h"
 
 typedef struct {
@@ -28,10 +29,22 @@ static hr_status_t local_bind(hr_runner_t* r, const int32_t* feed_from, const in
   return status;
 }
 
-static hr_status_t local_run(hr_runner_t* r, const hr_runner_binding_t* binding, hr_step_t* step, const hr_tensor_t* feeds,
-                             hr_tensor_t* out_fetches) {
+static hr_status_t run_plan(hr_runner_t* r, const hr_runner_binding_t* binding, hr_step_t* step, const hr_tensor_t* feeds,
+                            hr_tensor_t* out_fetches) {
   if (!binding) return hr_plan_run(((local_runner_t*)r)->plan, step, feeds, out_fetches);
   return hr_plan_run_bound(((local_runner_t*)r)->plan, &binding->plan, step, feeds, out_fetches);
+}
+
+static hr_status_t local_run(hr_runner_t* r, const hr_runner_binding_t* binding, hr_step_t* step, const hr_tensor_t* feeds,
+                             hr_tensor_t* out_fetches) {
+  if (step->locals) return run_plan(r, binding, step, feeds, out_fetches);
+  hr_step_locals_t own;
+  hr_step_locals_init(&own);
+  step->locals = &own;
+  hr_status_t status = run_plan(r, binding, step, feeds, out_fetches);
+  step->locals = NULL;
+  hr_step_locals_deinit(&own);
+  return status;
 }
 
 static void local_destroy(hr_runner_t* r) {

@@ -103,7 +103,7 @@ static hr_status_t temporary_prepare(hr_prepare_ctx_t* p, void* prepared) {
 static hr_status_t temporary(hr_kernel_ctx_t* k) {
   const maker_t* m = hr_prepared(k);
   hr_step_locals_t* l;
-  temporary_t* t;
+  temporary_t* t = NULL;
   HR_TRY(hr_flow_locals(k, &l));
   HR_TRY(make_temporary(m, &t));
   hr_status_t status = enter_name(k, l, m->name, t);

@@ -180,7 +180,7 @@ static hr_status_t read_batch(hr_kernel_ctx_t* k) {
 }
 
 /* 3. kernels that write */
-static hr_status_t write_rows(hr_tensor_array_t* a, int64_t index, const hr_tensor_t* value, int64_t begin, int64_t end, bool is_row,
+static hr_status_t write_piece(hr_tensor_array_t* a, int64_t index, const hr_tensor_t* value, int64_t begin, int64_t end, bool is_row,
                               hr_sum_loop_t loop) {
   hr_tensor_t piece, row;
   hr_shape_t shape;
@@ -207,7 +207,7 @@ static hr_status_t scatter_rows(hr_kernel_ctx_t* k, hr_tensor_array_t* a, hr_sum
   if (indices->count != value->shape.dims[0])
     return HR_ERROR(INVALID_ARGUMENT, "%" PRId64 " indices for %" PRId64 " rows of value", indices->count, value->shape.dims[0]);
   for (int64_t i = 0; i < indices->count; ++i)
-    HR_TRY(write_rows(a, ((const int32_t*)indices->data)[i], value, i, i + 1, true, loop));
+    HR_TRY(write_piece(a, ((const int32_t*)indices->data)[i], value, i, i + 1, true, loop));
   return NULL;
 }
 
@@ -216,7 +216,7 @@ static hr_status_t unpack_rows(hr_kernel_ctx_t* k, hr_tensor_array_t* a, hr_sum_
   HR_TRY(hr_want_rank_at_least(k, 1, "value", 1));
   const int64_t count = value->shape.dims[0];
   HR_TRY(hr_tensor_array_fit(a, count, true));
-  for (int64_t i = 0; i < count; ++i) HR_TRY(write_rows(a, i, value, i, i + 1, true, loop));
+  for (int64_t i = 0; i < count; ++i) HR_TRY(write_piece(a, i, value, i, i + 1, true, loop));
   return NULL;
 }
 
@@ -241,7 +241,7 @@ static hr_status_t split_pieces(hr_kernel_ctx_t* k, hr_tensor_array_t* a, hr_sum
   HR_TRY(hr_tensor_array_fit(a, lengths->count, true));
   for (int64_t i = 0; i < lengths->count; ++i) {
     const int64_t n = ((const int64_t*)lengths->data)[i];
-    HR_TRY(write_rows(a, i, value, at, at + n, false, loop));
+    HR_TRY(write_piece(a, i, value, at, at + n, false, loop));
     at += n;
   }
   return NULL;
@@ -287,15 +287,22 @@ static void grad_split(hr_grad_ctx_t* g) {
 
 /* 5. definitions */
 #define AS_ARG(kind) (const void*)(intptr_t)kind
-#define READS(kind) \
-  HR_KERNELS({.host_inputs = 7, .prepared_bytes = sizeof(void*), .prepare = known_prepare, .compute = read_batch, .arg = AS_ARG(kind)})
-#define WRITES(kind)                                   \
-  HR_KERNELS({.host_inputs = 1 | 2 | 8,                \
-              .host_outputs = 1,                       \
-              .prepared_bytes = sizeof(hr_sum_loop_t), \
-              .prepare = hr_flow_sum_prepare,          \
-              .compute = write_batch,                  \
-              .arg = AS_ARG(kind)})
+#define READS(name, kind)               \
+  static const hr_kernel_t name = {     \
+      .host_inputs = 7, .prepared_bytes = sizeof(void*), .prepare = known_prepare, .compute = read_batch, .arg = AS_ARG(kind)}
+#define WRITES(name, kind)                                                  \
+  static const hr_kernel_t name = {.host_inputs = 1 | 2 | 8,                \
+                                   .host_outputs = 1,                       \
+                                   .prepared_bytes = sizeof(hr_sum_loop_t), \
+                                   .prepare = hr_flow_sum_prepare,          \
+                                   .compute = write_batch,                  \
+                                   .arg = AS_ARG(kind)}
+READS(reads_indices, BY_INDICES);
+READS(reads_stacked, ALL_STACKED);
+READS(reads_joined, ALL_JOINED);
+WRITES(writes_indices, TO_INDICES);
+WRITES(writes_rows, ROW_BY_ROW);
+WRITES(writes_pieces, PIECES);
 #define OP(Name, Sig, Attrs, Flags, Shape, Grad, Kernels, Doc, ...) \
   const hr_op_t hr_op_##Name = {.name = #Name,                      \
                                 .sig = Sig,                         \
@@ -303,23 +310,24 @@ static void grad_split(hr_grad_ctx_t* g) {
                                 .flags = Flags,                     \
                                 .shape = Shape,                     \
                                 .grad = Grad,                       \
-                                Kernels,                            \
+                                .kernels = &(Kernels),              \
+                                .kernel_count = 1,                  \
                                 .doc = Doc,                         \
                                 HR_HERE,                            \
                                 __VA_ARGS__}
 #define GATHER(Name, handle, Flags, ...)                                                                                            \
   OP(Name, "handle: " handle "; indices: int32; flow_in: float -> value: dtype", "dtype: type; element_shape: shape = ?", Flags,    \
-     infer_gather, grad_gather, READS(BY_INDICES), "value[i] = array[indices[i]]", __VA_ARGS__)
+     infer_gather, grad_gather, reads_indices, "value[i] = array[indices[i]]", __VA_ARGS__)
 #define SCATTER(Name, handle, Flags, ...)                                                                                           \
   OP(Name, "handle: " handle "; indices: int32; value: T; flow_in: float -> flow_out: float", "T: type", Flags, infer_scatter,      \
-     grad_scatter, WRITES(TO_INDICES), "array[indices[i]] = value[i]", __VA_ARGS__)
+     grad_scatter, writes_indices, "array[indices[i]] = value[i]", __VA_ARGS__)
 #define CONCAT(Name, handle, Flags, ...)                                                                                            \
   OP(Name, "handle: " handle "; flow_in: float -> value: dtype; lengths: int64",                                                    \
-     "dtype: type; element_shape_except0: shape = ?", Flags, infer_concat, grad_concat, READS(ALL_JOINED),                          \
+     "dtype: type; element_shape_except0: shape = ?", Flags, infer_concat, grad_concat, reads_joined,                          \
      "all elements joined along their first axis, and how long each was", __VA_ARGS__)
 #define SPLIT(Name, handle, Flags, ...)                                                                                             \
   OP(Name, "handle: " handle "; value: T; lengths: int64; flow_in: float -> flow_out: float", "T: type", Flags, infer_split,        \
-     grad_split, WRITES(PIECES), "array[i] = the next lengths[i] rows of value", __VA_ARGS__)
+     grad_split, writes_pieces, "array[i] = the next lengths[i] rows of value", __VA_ARGS__)
 GATHER(TensorArrayGather, "Ref(string)", HR_OP_SIDE_EFFECT, .deprecated = 16, .deprecated_why = "Use TensorArrayGatherV3");
 GATHER(TensorArrayGatherV2, "string", HR_OP_SIDE_EFFECT, .deprecated = 26, .deprecated_why = "Use TensorArrayGatherV3");
 GATHER(TensorArrayGatherV3, "resource", HR_OP_STATEFUL, );
@@ -333,7 +341,7 @@ SPLIT(TensorArraySplit, "Ref(string)", HR_OP_SIDE_EFFECT, .deprecated = 16, .dep
 SPLIT(TensorArraySplitV2, "string", HR_OP_SIDE_EFFECT, .deprecated = 26, .deprecated_why = "Use TensorArraySplitV3");
 SPLIT(TensorArraySplitV3, "resource", HR_OP_STATEFUL, );
 OP(TensorArrayPack, "handle: Ref(string); flow_in: float -> value: dtype", "dtype: type; element_shape: shape = ?", HR_OP_SIDE_EFFECT,
-   infer_pack, NULL, READS(ALL_STACKED), "all elements as rows", .deprecated = 16,
+   infer_pack, NULL, reads_stacked, "all elements as rows", .deprecated = 16,
    .deprecated_why = "Use TensorArrayGatherV3 with RangeOp");
 OP(TensorArrayUnpack, "handle: Ref(string); value: T; flow_in: float -> flow_out: float", "T: type", HR_OP_SIDE_EFFECT, infer_unpack, NULL,
-   WRITES(ROW_BY_ROW), "array[i] = value[i] for all rows", .deprecated = 20, .deprecated_why = "Use TensorArrayScatterV3 with RangeOp");
+   writes_rows, "array[i] = value[i] for all rows", .deprecated = 20, .deprecated_why = "Use TensorArrayScatterV3 with RangeOp");

@@ -155,58 +155,65 @@ static hr_status_t close_array(hr_kernel_ctx_t* k) {
                                 .flags = Flags,                 \
                                 .shape = Shape,                 \
                                 .grad = hr_grad_none,           \
-                                Kernel,                         \
+                                .kernels = &(Kernel),           \
+                                .kernel_count = 1,              \
                                 .doc = Doc,                     \
                                 HR_HERE,                        \
                                 __VA_ARGS__}
 #define OP(Name, ...) OP_OF(Name, HR_OP_STATEFUL, __VA_ARGS__)
 #define OLD_OP(Name, ...) OP_OF(Name, HR_OP_SIDE_EFFECT, __VA_ARGS__)
 
-#define MAKES(naming)                                   \
-  HR_KERNELS({.host_inputs = 1,                         \
-              .host_outputs = 3,                        \
-              .prepared_bytes = sizeof(maker_t),        \
-              .prepare = array_prepare,                 \
-              .compute = array_make,                    \
-              .arg = NAMED_AS(naming)})
+#define MAKES(name, naming)                                                    \
+  static const hr_kernel_t name = {.host_inputs = 1,                           \
+                                   .host_outputs = 3,                          \
+                                   .prepared_bytes = sizeof(maker_t),          \
+                                   .prepare = array_prepare,                   \
+                                   .compute = array_make,                      \
+                                   .arg = NAMED_AS(naming)}
+MAKES(makes_ref, HR_NAMED_BY_REF);
+MAKES(makes_strings, HR_NAMED_BY_STRINGS);
+MAKES(makes_handle, HR_NAMED_BY_HANDLE);
 #define MAKE_DOC "an array of tensors that lives as long as the step"
 OP(TensorArray, "size: int32 -> handle: Ref(string)",
    "dtype: type; dynamic_size: bool = false; clear_after_read: bool = true; tensor_array_name: string = ''; element_shape: shape = ?",
-   infer_array, MAKES(HR_NAMED_BY_REF), MAKE_DOC, .deprecated = 16, .deprecated_why = "Use TensorArrayV3");
-OP(TensorArrayV2, "size: int32 -> handle: string", FORM "tensor_array_name: string = ''", infer_array, MAKES(HR_NAMED_BY_STRINGS), MAKE_DOC,
+   infer_array, makes_ref, MAKE_DOC, .deprecated = 16, .deprecated_why = "Use TensorArrayV3");
+OP(TensorArrayV2, "size: int32 -> handle: string", FORM "tensor_array_name: string = ''", infer_array, makes_strings, MAKE_DOC,
    .deprecated = 26, .deprecated_why = "Use TensorArrayV3");
 OP(TensorArrayV3, "size: int32 -> handle: resource; flow: float",
-   FORM "identical_element_shapes: bool = false; tensor_array_name: string = ''", infer_array, MAKES(HR_NAMED_BY_HANDLE), MAKE_DOC, );
+   FORM "identical_element_shapes: bool = false; tensor_array_name: string = ''", infer_array, makes_handle, MAKE_DOC, );
 
-#define DERIVES(naming)                                 \
-  HR_KERNELS({.host_inputs = 7,                         \
-              .host_outputs = 3,                        \
-              .prepared_bytes = sizeof(hr_str_t),       \
-              .prepare = gradient_prepare,              \
-              .compute = gradient_make,                 \
-              .arg = NAMED_AS(naming)})
+#define DERIVES(name, naming)                                                  \
+  static const hr_kernel_t name = {.host_inputs = 7,                           \
+                                   .host_outputs = 3,                          \
+                                   .prepared_bytes = sizeof(hr_str_t),         \
+                                   .prepare = gradient_prepare,                \
+                                   .compute = gradient_make,                   \
+                                   .arg = NAMED_AS(naming)}
+DERIVES(derives_ref, HR_NAMED_BY_REF);
+DERIVES(derives_strings, HR_NAMED_BY_STRINGS);
+DERIVES(derives_handle, HR_NAMED_BY_HANDLE);
 #define GRAD_DOC "the array in which the gradients of another array's elements are added up, one for each source"
 OP(TensorArrayGrad, "handle: string; flow_in: float -> grad_handle: Ref(string)", "source: string", infer_gradient,
-   DERIVES(HR_NAMED_BY_REF), GRAD_DOC, .deprecated = 16, .deprecated_why = "Use TensorArrayGradV3");
+   derives_ref, GRAD_DOC, .deprecated = 16, .deprecated_why = "Use TensorArrayGradV3");
 OP(TensorArrayGradV2, "handle: string; flow_in: float -> grad_handle: string", "source: string", infer_gradient,
-   DERIVES(HR_NAMED_BY_STRINGS), GRAD_DOC, .deprecated = 26, .deprecated_why = "Use TensorArrayGradV3");
+   derives_strings, GRAD_DOC, .deprecated = 26, .deprecated_why = "Use TensorArrayGradV3");
 OP(TensorArrayGradV3, "handle: resource; flow_in: float -> grad_handle: resource; flow_out: float", "source: string", infer_gradient,
-   DERIVES(HR_NAMED_BY_HANDLE), GRAD_DOC, );
+   derives_handle, GRAD_DOC, );
 OP(TensorArrayGradWithShape, "handle: resource; flow_in: float; shape_to_prepend: int32 -> grad_handle: resource; flow_out: float",
-   "source: string", infer_gradient, DERIVES(HR_NAMED_BY_HANDLE), GRAD_DOC ", whose elements have more dims in front", );
+   "source: string", infer_gradient, derives_handle, GRAD_DOC ", whose elements have more dims in front", );
 
-#define SIZES HR_KERNELS({.host_inputs = 1, .host_outputs = 1, .compute = size_of})
+static const hr_kernel_t sizes = {.host_inputs = 1, .host_outputs = 1, .compute = size_of};
 #define SIZE_DOC "how many elements the array has"
-OLD_OP(TensorArraySize, "handle: Ref(string); flow_in: float -> size: int32", "", infer_size, SIZES, SIZE_DOC, .deprecated = 16,
+OLD_OP(TensorArraySize, "handle: Ref(string); flow_in: float -> size: int32", "", infer_size, sizes, SIZE_DOC, .deprecated = 16,
    .deprecated_why = "Use TensorArraySizeV3");
-OLD_OP(TensorArraySizeV2, "handle: string; flow_in: float -> size: int32", "", infer_size, SIZES, SIZE_DOC, .deprecated = 26,
+OLD_OP(TensorArraySizeV2, "handle: string; flow_in: float -> size: int32", "", infer_size, sizes, SIZE_DOC, .deprecated = 26,
    .deprecated_why = "Use TensorArraySizeV3");
-OP(TensorArraySizeV3, "handle: resource; flow_in: float -> size: int32", "", infer_size, SIZES, SIZE_DOC, );
+OP(TensorArraySizeV3, "handle: resource; flow_in: float -> size: int32", "", infer_size, sizes, SIZE_DOC, );
 
-#define CLOSES HR_KERNELS({.host_inputs = 1, .compute = close_array})
+static const hr_kernel_t closes = {.host_inputs = 1, .compute = close_array};
 #define CLOSE_DOC "lets the elements go; later uses are refused"
-OLD_OP(TensorArrayClose, "handle: Ref(string) ->", "", hr_infer_none, CLOSES, CLOSE_DOC, .deprecated = 16,
+OLD_OP(TensorArrayClose, "handle: Ref(string) ->", "", hr_infer_none, closes, CLOSE_DOC, .deprecated = 16,
    .deprecated_why = "Use TensorArrayCloseV3");
-OLD_OP(TensorArrayCloseV2, "handle: string ->", "", hr_infer_none, CLOSES, CLOSE_DOC, .deprecated = 26,
+OLD_OP(TensorArrayCloseV2, "handle: string ->", "", hr_infer_none, closes, CLOSE_DOC, .deprecated = 26,
    .deprecated_why = "Use TensorArrayCloseV3");
-OP(TensorArrayCloseV3, "handle: resource ->", "", hr_infer_none, CLOSES, CLOSE_DOC, );
+OP(TensorArrayCloseV3, "handle: resource ->", "", hr_infer_none, closes, CLOSE_DOC, );
