@@ -15,9 +15,9 @@ extern const hr_op_t hr_op_Stack, hr_op_StackV2, hr_op_StackPush, hr_op_StackPus
 typedef struct {
   hr_flow_object_t object; /* first */
   hr_mutex_t mu;
-  hr_dtype_t dtype;        /* immutable, as is most */
-  int64_t most;            /* elements; -1: any number */
-  bool is_closed;          /* guarded by mu, as are the values */
+  hr_dtype_t dtype; /* immutable, as is most */
+  int64_t most;     /* elements; -1: any number */
+  bool is_closed;   /* guarded by mu, as are the values */
   HR_VEC(hr_tensor_t) values;
 } steps_stack_t;
 
@@ -54,9 +54,7 @@ static steps_stack_t* stack_create(hr_dtype_t dtype, int64_t most) { /* NULL: ou
   return s;
 }
 
-static hr_status_t closed_error(const steps_stack_t* s) {
-  return HR_ERROR(INVALID_ARGUMENT, "stack %s has been closed", s->object.name);
-}
+static hr_status_t closed_error(const steps_stack_t* s) { return HR_ERROR(INVALID_ARGUMENT, "stack %s has been closed", s->object.name); }
 
 static hr_status_t push_value(steps_stack_t* s, const hr_tensor_t* t) {
   if (s->is_closed) return closed_error(s);
@@ -157,46 +155,44 @@ static hr_status_t infer_push(hr_infer_t* s) {
   return NULL;
 }
 
-#define STACK(suffix, handle, Flags, before)                                                                                                \
-  const hr_op_t hr_op_Stack##suffix = {.name = "Stack" #suffix,                                                                             \
-                                       .sig = before "-> handle: " handle,                                                                  \
-                                       .attrs = "elem_type: type; stack_name: string = ''",                                                 \
-                                       .flags = HR_OP_STATEFUL,                                                                             \
-                                       .shape = infer_stack,                                                                                \
-                                       .grad = hr_grad_none,                                                                                \
-                                       HR_KERNELS({.host_inputs = 1,                                                                        \
-                                                   .host_outputs = 1,                                                                       \
-                                                   .prepared_bytes = sizeof(maker_t),                                                       \
-                                                   .prepare = stack_prepare,                                                                \
-                                                   .compute = make_stack}),                                                                 \
-                                       .doc = "a stack of tensors that lives as long as the step",                                          \
-                                       HR_HERE};                                                                                            \
-  const hr_op_t hr_op_StackPush##suffix = {.name = "StackPush" #suffix,                                                                     \
-                                           .sig = "handle: " handle "; elem: T -> output: T",                                               \
-                                           .attrs = "T: type; swap_memory: bool = false",                                                   \
-                                           .flags = Flags,                                                                                  \
-                                           .shape = infer_push,                                                                             \
-                                           .grad = hr_grad_none,                                                                            \
-                                           HR_KERNELS({.host_inputs = 1, .compute = push_on_stack}),                                        \
-                                           .doc = "pushes elem and gives it on",                                                            \
-                                           HR_HERE};                                                                                        \
-  const hr_op_t hr_op_StackPop##suffix = {.name = "StackPop" #suffix,                                                                       \
-                                          .sig = "handle: " handle " -> elem: elem_type",                                                   \
-                                          .attrs = "elem_type: type",                                                                       \
-                                          .flags = Flags,                                                                                   \
-                                          .shape = hr_infer_any,                                                                            \
-                                          .grad = hr_grad_none,                                                                             \
-                                          HR_KERNELS({.host_inputs = 1, .compute = pop_from_stack}),                                        \
-                                          .doc = "takes the element pushed last",                                                           \
-                                          HR_HERE};                                                                                         \
-  const hr_op_t hr_op_StackClose##suffix = {.name = "StackClose" #suffix,                                                                   \
-                                            .sig = "handle: " handle " ->",                                                                 \
-                                            .attrs = "",                                                                                    \
-                                            .flags = Flags,                                                                                 \
-                                            .shape = hr_infer_none,                                                                         \
-                                            .grad = hr_grad_none,                                                                           \
-                                            HR_KERNELS({.host_inputs = 1, .compute = close_stack}),                                         \
-                                            .doc = "lets the elements go; later uses are refused",                                          \
+#define STACK(suffix, handle, Flags, before)                                                                                          \
+  const hr_op_t hr_op_Stack##suffix = {                                                                                               \
+      .name = "Stack" #suffix,                                                                                                        \
+      .sig = before "-> handle: " handle,                                                                                             \
+      .attrs = "elem_type: type; stack_name: string = ''",                                                                            \
+      .flags = HR_OP_STATEFUL,                                                                                                        \
+      .shape = infer_stack,                                                                                                           \
+      .grad = hr_grad_none,                                                                                                           \
+      HR_KERNELS(                                                                                                                     \
+          {.host_inputs = 1, .host_outputs = 1, .prepared_bytes = sizeof(maker_t), .prepare = stack_prepare, .compute = make_stack}), \
+      .doc = "a stack of tensors that lives as long as the step",                                                                     \
+      HR_HERE};                                                                                                                       \
+  const hr_op_t hr_op_StackPush##suffix = {.name = "StackPush" #suffix,                                                               \
+                                           .sig = "handle: " handle "; elem: T -> output: T",                                         \
+                                           .attrs = "T: type; swap_memory: bool = false",                                             \
+                                           .flags = Flags,                                                                            \
+                                           .shape = infer_push,                                                                       \
+                                           .grad = hr_grad_none,                                                                      \
+                                           HR_KERNELS({.host_inputs = 1, .compute = push_on_stack}),                                  \
+                                           .doc = "pushes elem and gives it on",                                                      \
+                                           HR_HERE};                                                                                  \
+  const hr_op_t hr_op_StackPop##suffix = {.name = "StackPop" #suffix,                                                                 \
+                                          .sig = "handle: " handle " -> elem: elem_type",                                             \
+                                          .attrs = "elem_type: type",                                                                 \
+                                          .flags = Flags,                                                                             \
+                                          .shape = hr_infer_any,                                                                      \
+                                          .grad = hr_grad_none,                                                                       \
+                                          HR_KERNELS({.host_inputs = 1, .compute = pop_from_stack}),                                  \
+                                          .doc = "takes the element pushed last",                                                     \
+                                          HR_HERE};                                                                                   \
+  const hr_op_t hr_op_StackClose##suffix = {.name = "StackClose" #suffix,                                                             \
+                                            .sig = "handle: " handle " ->",                                                           \
+                                            .attrs = "",                                                                              \
+                                            .flags = Flags,                                                                           \
+                                            .shape = hr_infer_none,                                                                   \
+                                            .grad = hr_grad_none,                                                                     \
+                                            HR_KERNELS({.host_inputs = 1, .compute = close_stack}),                                   \
+                                            .doc = "lets the elements go; later uses are refused",                                    \
                                             HR_HERE}
 STACK(, "Ref(string)", HR_OP_SIDE_EFFECT, "");
 STACK(V2, "resource", HR_OP_STATEFUL, "max_size: int32 ");

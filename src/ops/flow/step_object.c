@@ -96,7 +96,8 @@ hr_status_t hr_flow_object_add(hr_kernel_ctx_t* k, hr_flow_object_t* o, hr_str_t
 }
 
 /* --- finding ------------------------------------------------------------------------------------------------------------------------ */
-static hr_status_t find_by_strings(const hr_kernel_ctx_t* k, const hr_tensor_t* names, const hr_resource_type_t* type, hr_resource_t** out) {
+static hr_status_t find_by_strings(const hr_kernel_ctx_t* k, const hr_tensor_t* names, const hr_resource_type_t* type,
+                                   hr_resource_t** out) {
   hr_step_locals_t* l;
   if (names->dtype != HR_STRING || names->count != 2)
     return HR_ERROR(INVALID_ARGUMENT, "input 0 does not name a %s: a vector of container and name should", type->name);
@@ -115,8 +116,7 @@ static hr_status_t find_by_ref(const hr_kernel_ctx_t* k, hr_variable_t* v, const
 }
 
 static hr_status_t find_by_handle(const hr_tensor_t* t, const hr_resource_type_t* type, hr_resource_t** out) {
-  if (t->dtype != HR_RESOURCE || t->count != 1)
-    return HR_ERROR(INVALID_ARGUMENT, "input 0 is not the handle of a %s", type->name);
+  if (t->dtype != HR_RESOURCE || t->count != 1) return HR_ERROR(INVALID_ARGUMENT, "input 0 is not the handle of a %s", type->name);
   const hr_handle_t* h = *(hr_handle_t**)t->data;
   hr_resource_t* r = h ? __atomic_load_n((void**)&h->object, __ATOMIC_ACQUIRE) : NULL;
   if (!r) return HR_ERROR(INVALID_ARGUMENT, "the resource handle in input 0 is empty; the handle of a %s was expected", type->name);
@@ -129,7 +129,9 @@ hr_status_t hr_flow_object_input(const hr_kernel_ctx_t* k, const hr_resource_typ
   hr_variable_t* v = hr_input_ref(k, 0);
   const hr_tensor_t* t = hr_input(k, 0);
   hr_resource_t* r = NULL;
-  hr_status_t status = v ? find_by_ref(k, v, type, &r) : t->dtype == HR_STRING ? find_by_strings(k, t, type, &r) : find_by_handle(t, type, &r);
+  hr_status_t status = v                       ? find_by_ref(k, v, type, &r)
+                       : t->dtype == HR_STRING ? find_by_strings(k, t, type, &r)
+                                               : find_by_handle(t, type, &r);
   if (!status) *out = (hr_flow_object_t*)r;
   return status;
 }

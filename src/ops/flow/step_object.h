@@ -11,9 +11,9 @@
 typedef enum { HR_NAMED_BY_HANDLE, HR_NAMED_BY_STRINGS, HR_NAMED_BY_REF } hr_naming_t;
 
 typedef struct {
-  hr_step_object_t step; /* first; clear and base.destroy are the kind's own */
+  hr_step_object_t step;    /* first; clear and base.destroy are the kind's own */
   hr_variable_t* reference; /* what a reference refers to; NULL until asked for */
-  char* name;            /* unique in its step; own bytes */
+  char* name;               /* unique in its step; own bytes */
 } hr_flow_object_t;
 void hr_flow_object_deinit(hr_flow_object_t* o); /* of destroy */
 

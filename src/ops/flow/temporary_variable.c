@@ -48,8 +48,10 @@ static hr_status_t make_temporary(const maker_t* m, temporary_t** out) {
   hr_resource_init(&t->step.base, &temporary_type);
   t->step.clear = temporary_clear;
   hr_status_t status = make_variable(m, &t->variable);
-  if (status) hr_free(t);
-  else *out = t;
+  if (status)
+    hr_free(t);
+  else
+    *out = t;
   return status;
 }
 
@@ -80,11 +82,11 @@ static hr_status_t enter_name(hr_kernel_ctx_t* k, hr_step_locals_t* l, hr_str_t 
   hr_resource_t* found = NULL;
   if (!table) return hr_status_out_of_memory();
   HR_TRY(full_name(k, name, &full));
-  hr_status_t status = hr_resources_find_or_create(table, HR_STR("_temporary_variables"), hr_strbuf_view(&full), &temporary_type, hand_over, &e, &found);
+  hr_status_t status =
+      hr_resources_find_or_create(table, HR_STR("_temporary_variables"), hr_strbuf_view(&full), &temporary_type, hand_over, &e, &found);
   hr_strbuf_deinit(&full);
   hr_resource_release(found);
-  if (!status && !e.taken)
-    status = HR_ERROR(ALREADY_EXISTS, "the step has a temporary variable '%.*s' already", HR_STR_ARG(name));
+  if (!status && !e.taken) status = HR_ERROR(ALREADY_EXISTS, "the step has a temporary variable '%.*s' already", HR_STR_ARG(name));
   return status;
 }
 
@@ -140,14 +142,15 @@ static hr_status_t destroy_temporary(hr_kernel_ctx_t* k) {
 }
 
 /* 4. definitions */
-const hr_op_t hr_op_TemporaryVariable = {.name = "TemporaryVariable",
-                                         .sig = "-> ref: Ref(dtype)",
-                                         .attrs = "shape: shape; dtype: type; var_name: string = ''",
-                                         .flags = HR_OP_STATEFUL,
-                                         .shape = hr_infer_from_attr,
-                                         HR_KERNELS({.prepared_bytes = sizeof(maker_t), .prepare = temporary_prepare, .compute = temporary}),
-                                         .doc = "a variable that lives until DestroyTemporaryVariable or the step's end",
-                                         HR_HERE};
+const hr_op_t hr_op_TemporaryVariable = {
+    .name = "TemporaryVariable",
+    .sig = "-> ref: Ref(dtype)",
+    .attrs = "shape: shape; dtype: type; var_name: string = ''",
+    .flags = HR_OP_STATEFUL,
+    .shape = hr_infer_from_attr,
+    HR_KERNELS({.prepared_bytes = sizeof(maker_t), .prepare = temporary_prepare, .compute = temporary}),
+    .doc = "a variable that lives until DestroyTemporaryVariable or the step's end",
+    HR_HERE};
 const hr_op_t hr_op_DestroyTemporaryVariable = {
     .name = "DestroyTemporaryVariable",
     .sig = "ref: Ref(T) -> value: T",

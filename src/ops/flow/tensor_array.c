@@ -23,10 +23,10 @@ struct hr_tensor_array {
   hr_mutex_t mu;           /* guards all below */
   hr_dtype_t dtype;        /* immutable */
   bool is_gradient, is_dynamic, clears, is_identical, is_closed;
-  int64_t size, marked;    /* marked: the size when last packed; -1 */
+  int64_t size, marked;       /* marked: the size when last packed; -1 */
   hr_pshape_t* element_shape; /* own memory */
   place_t* places;
-  int64_t place_count;     /* <= size */
+  int64_t place_count; /* <= size */
   gradient_t* gradients;
 };
 
@@ -220,8 +220,8 @@ static hr_status_t make_zeros(const hr_tensor_array_t* a, const place_t* p, int6
   if (p->has_shape) return hr_tensor_create_zero(a->dtype, &p->value.shape, out);
   if (hr_pshape_to_shape(a->element_shape, &shape)) return hr_tensor_create_zero(a->dtype, &shape, out);
   return HR_ERROR(INVALID_ARGUMENT,
-                  "could not read index %" PRId64 ": it was never written, and the element shape %s is not known well enough for zeros", index,
-                  hr_pshape_format(a->element_shape, text));
+                  "could not read index %" PRId64 ": it was never written, and the element shape %s is not known well enough for zeros",
+                  index, hr_pshape_format(a->element_shape, text));
 }
 
 static hr_status_t read_place(hr_tensor_array_t* a, int64_t index, hr_tensor_t* out) {
@@ -322,10 +322,8 @@ static hr_status_t copy_shapes(const hr_tensor_array_t* from, const hr_shape_t* 
 }
 
 static hr_status_t derive_array(hr_tensor_array_t* a, const hr_shape_t* prepend, hr_tensor_array_t** out) {
-  const hr_tensor_array_form_t f = {.dtype = a->dtype,
-                                    .size = a->size,
-                                    .element_shape = prepend ? &hr_pshape_unknown : a->element_shape,
-                                    .clears = !a->is_gradient};
+  const hr_tensor_array_form_t f = {
+      .dtype = a->dtype, .size = a->size, .element_shape = prepend ? &hr_pshape_unknown : a->element_shape, .clears = !a->is_gradient};
   hr_tensor_array_t* g;
   HR_TRY(hr_tensor_array_create(&f, &g));
   g->is_gradient = true;
@@ -334,8 +332,10 @@ static hr_status_t derive_array(hr_tensor_array_t* a, const hr_shape_t* prepend,
   hr_status_t status = copy_shapes(a, prepend, g);
   if (!status && prepend && hr_pshape_to_shape(a->element_shape, &known) && !(status = prepend_dims(prepend, &known)))
     status = narrow_shape(g, &known);
-  if (status) hr_tensor_array_release(g);
-  else *out = g;
+  if (status)
+    hr_tensor_array_release(g);
+  else
+    *out = g;
   return status;
 }
 

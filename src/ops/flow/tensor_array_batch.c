@@ -181,7 +181,7 @@ static hr_status_t read_batch(hr_kernel_ctx_t* k) {
 
 /* 3. kernels that write */
 static hr_status_t write_piece(hr_tensor_array_t* a, int64_t index, const hr_tensor_t* value, int64_t begin, int64_t end, bool is_row,
-                              hr_sum_loop_t loop) {
+                               hr_sum_loop_t loop) {
   hr_tensor_t piece, row;
   hr_shape_t shape;
   HR_TRY(hr_tensor_rows(value, begin, end, &piece));
@@ -206,8 +206,7 @@ static hr_status_t scatter_rows(hr_kernel_ctx_t* k, hr_tensor_array_t* a, hr_sum
   HR_TRY(hr_want_rank_at_least(k, 2, "value", 1));
   if (indices->count != value->shape.dims[0])
     return HR_ERROR(INVALID_ARGUMENT, "%" PRId64 " indices for %" PRId64 " rows of value", indices->count, value->shape.dims[0]);
-  for (int64_t i = 0; i < indices->count; ++i)
-    HR_TRY(write_piece(a, ((const int32_t*)indices->data)[i], value, i, i + 1, true, loop));
+  for (int64_t i = 0; i < indices->count; ++i) HR_TRY(write_piece(a, ((const int32_t*)indices->data)[i], value, i, i + 1, true, loop));
   return NULL;
 }
 
@@ -261,7 +260,8 @@ static hr_status_t write_batch(hr_kernel_ctx_t* k) {
 /* 4. gradients: what was read is written to the gradient's array, what was written is read from it */
 static void grad_gather(hr_grad_ctx_t* g) {
   hr_value_t flow, array = hr_flow_gradient_array(g, hr_grad_input(g, 2), &flow);
-  hr_grad_give(g, 2, hr_flow_emit(g, "TensorArrayScatter", HR_VALUES(array, hr_grad_input(g, 1), hr_grad_upstream(g, 0), flow), HR_NO_ATTRS));
+  hr_grad_give(g, 2,
+               hr_flow_emit(g, "TensorArrayScatter", HR_VALUES(array, hr_grad_input(g, 1), hr_grad_upstream(g, 0), flow), HR_NO_ATTRS));
 }
 
 static void grad_scatter(hr_grad_ctx_t* g) {
@@ -275,7 +275,8 @@ static void grad_scatter(hr_grad_ctx_t* g) {
 static void grad_concat(hr_grad_ctx_t* g) {
   if (!hr_grad_has_upstream(g, 0)) return;
   hr_value_t flow, array = hr_flow_gradient_array(g, hr_grad_input(g, 1), &flow);
-  hr_grad_give(g, 1, hr_flow_emit(g, "TensorArraySplit", HR_VALUES(array, hr_grad_upstream(g, 0), hr_grad_output(g, 1), flow), HR_NO_ATTRS));
+  hr_grad_give(g, 1,
+               hr_flow_emit(g, "TensorArraySplit", HR_VALUES(array, hr_grad_upstream(g, 0), hr_grad_output(g, 1), flow), HR_NO_ATTRS));
 }
 
 static void grad_split(hr_grad_ctx_t* g) {
@@ -287,8 +288,8 @@ static void grad_split(hr_grad_ctx_t* g) {
 
 /* 5. definitions */
 #define AS_ARG(kind) (const void*)(intptr_t)kind
-#define READS(name, kind)               \
-  static const hr_kernel_t name = {     \
+#define READS(name, kind)           \
+  static const hr_kernel_t name = { \
       .host_inputs = 7, .prepared_bytes = sizeof(void*), .prepare = known_prepare, .compute = read_batch, .arg = AS_ARG(kind)}
 #define WRITES(name, kind)                                                  \
   static const hr_kernel_t name = {.host_inputs = 1 | 2 | 8,                \
@@ -315,19 +316,18 @@ WRITES(writes_pieces, PIECES);
                                 .doc = Doc,                         \
                                 HR_HERE,                            \
                                 __VA_ARGS__}
-#define GATHER(Name, handle, Flags, ...)                                                                                            \
-  OP(Name, "handle: " handle "; indices: int32; flow_in: float -> value: dtype", "dtype: type; element_shape: shape = ?", Flags,    \
+#define GATHER(Name, handle, Flags, ...)                                                                                         \
+  OP(Name, "handle: " handle "; indices: int32; flow_in: float -> value: dtype", "dtype: type; element_shape: shape = ?", Flags, \
      infer_gather, grad_gather, reads_indices, "value[i] = array[indices[i]]", __VA_ARGS__)
-#define SCATTER(Name, handle, Flags, ...)                                                                                           \
-  OP(Name, "handle: " handle "; indices: int32; value: T; flow_in: float -> flow_out: float", "T: type", Flags, infer_scatter,      \
+#define SCATTER(Name, handle, Flags, ...)                                                                                      \
+  OP(Name, "handle: " handle "; indices: int32; value: T; flow_in: float -> flow_out: float", "T: type", Flags, infer_scatter, \
      grad_scatter, writes_indices, "array[indices[i]] = value[i]", __VA_ARGS__)
-#define CONCAT(Name, handle, Flags, ...)                                                                                            \
-  OP(Name, "handle: " handle "; flow_in: float -> value: dtype; lengths: int64",                                                    \
-     "dtype: type; element_shape_except0: shape = ?", Flags, infer_concat, grad_concat, reads_joined,                          \
-     "all elements joined along their first axis, and how long each was", __VA_ARGS__)
-#define SPLIT(Name, handle, Flags, ...)                                                                                             \
-  OP(Name, "handle: " handle "; value: T; lengths: int64; flow_in: float -> flow_out: float", "T: type", Flags, infer_split,        \
-     grad_split, writes_pieces, "array[i] = the next lengths[i] rows of value", __VA_ARGS__)
+#define CONCAT(Name, handle, Flags, ...)                                                                                                 \
+  OP(Name, "handle: " handle "; flow_in: float -> value: dtype; lengths: int64", "dtype: type; element_shape_except0: shape = ?", Flags, \
+     infer_concat, grad_concat, reads_joined, "all elements joined along their first axis, and how long each was", __VA_ARGS__)
+#define SPLIT(Name, handle, Flags, ...)                                                                                                  \
+  OP(Name, "handle: " handle "; value: T; lengths: int64; flow_in: float -> flow_out: float", "T: type", Flags, infer_split, grad_split, \
+     writes_pieces, "array[i] = the next lengths[i] rows of value", __VA_ARGS__)
 GATHER(TensorArrayGather, "Ref(string)", HR_OP_SIDE_EFFECT, .deprecated = 16, .deprecated_why = "Use TensorArrayGatherV3");
 GATHER(TensorArrayGatherV2, "string", HR_OP_SIDE_EFFECT, .deprecated = 26, .deprecated_why = "Use TensorArrayGatherV3");
 GATHER(TensorArrayGatherV3, "resource", HR_OP_STATEFUL, );
@@ -341,7 +341,6 @@ SPLIT(TensorArraySplit, "Ref(string)", HR_OP_SIDE_EFFECT, .deprecated = 16, .dep
 SPLIT(TensorArraySplitV2, "string", HR_OP_SIDE_EFFECT, .deprecated = 26, .deprecated_why = "Use TensorArraySplitV3");
 SPLIT(TensorArraySplitV3, "resource", HR_OP_STATEFUL, );
 OP(TensorArrayPack, "handle: Ref(string); flow_in: float -> value: dtype", "dtype: type; element_shape: shape = ?", HR_OP_SIDE_EFFECT,
-   infer_pack, NULL, reads_stacked, "all elements as rows", .deprecated = 16,
-   .deprecated_why = "Use TensorArrayGatherV3 with RangeOp");
+   infer_pack, NULL, reads_stacked, "all elements as rows", .deprecated = 16, .deprecated_why = "Use TensorArrayGatherV3 with RangeOp");
 OP(TensorArrayUnpack, "handle: Ref(string); value: T; flow_in: float -> flow_out: float", "T: type", HR_OP_SIDE_EFFECT, infer_unpack, NULL,
    writes_rows, "array[i] = value[i] for all rows", .deprecated = 20, .deprecated_why = "Use TensorArrayScatterV3 with RangeOp");

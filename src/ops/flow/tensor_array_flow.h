@@ -11,7 +11,8 @@ hr_status_t hr_flow_sum_prepare(hr_prepare_ctx_t* p, void* prepared);
 /* Attr "dtype" of a reader against what the array holds. */
 HR_MUST_USE hr_status_t hr_flow_check_dtype(const hr_kernel_ctx_t* k, const hr_tensor_array_t* a);
 
-/* Emits the array of the node's gradients (of the generation that the node is of), made once `flow` is there; *out_flow comes after both. */
+/* Emits the array of the node's gradients (of the generation that the node is of), made once `flow` is there; *out_flow comes after both.
+ */
 hr_value_t hr_flow_gradient_array(hr_grad_ctx_t* g, hr_value_t flow, hr_value_t* out_flow);
 /* Emits op `stem` of the node's generation: "TensorArrayRead" + "", "V2" or "V3". */
 hr_value_t hr_flow_emit(hr_grad_ctx_t* g, const char* stem, int input_count, const hr_value_t* inputs, int attr_count,

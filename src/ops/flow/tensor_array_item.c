@@ -71,34 +71,34 @@ static void grad_write(hr_grad_ctx_t* g) {
 }
 
 /* 4. definitions */
-#define WRITES                           \
-  HR_KERNELS({.host_inputs = 1 | 2 | 8,  \
-              .host_outputs = 1,         \
+#define WRITES                                         \
+  HR_KERNELS({.host_inputs = 1 | 2 | 8,                \
+              .host_outputs = 1,                       \
               .prepared_bytes = sizeof(hr_sum_loop_t), \
-              .prepare = hr_flow_sum_prepare, \
+              .prepare = hr_flow_sum_prepare,          \
               .compute = write_item})
 #define READS HR_KERNELS({.host_inputs = 7, .compute = read_item})
-#define WRITE(Name, handle, Flags, ...)                                                         \
-  const hr_op_t hr_op_##Name = {.name = #Name,                                                  \
+#define WRITE(Name, handle, Flags, ...)                                                                                 \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                                          \
                                 .sig = "handle: " handle "; index: int32; value: T; flow_in: float -> flow_out: float", \
-                                .attrs = "T: type",                                             \
-                                .flags = Flags,                                                 \
-                                .shape = infer_write,                                           \
-                                .grad = grad_write,                                             \
-                                WRITES,                                                         \
-                                .doc = "array[index] = value; flow_out = flow_in",              \
-                                HR_HERE,                                                        \
+                                .attrs = "T: type",                                                                     \
+                                .flags = Flags,                                                                         \
+                                .shape = infer_write,                                                                   \
+                                .grad = grad_write,                                                                     \
+                                WRITES,                                                                                 \
+                                .doc = "array[index] = value; flow_out = flow_in",                                      \
+                                HR_HERE,                                                                                \
                                 __VA_ARGS__}
-#define READ(Name, handle, Flags, ...)                                                          \
-  const hr_op_t hr_op_##Name = {.name = #Name,                                                  \
+#define READ(Name, handle, Flags, ...)                                                                     \
+  const hr_op_t hr_op_##Name = {.name = #Name,                                                             \
                                 .sig = "handle: " handle "; index: int32; flow_in: float -> value: dtype", \
-                                .attrs = "dtype: type",                                         \
-                                .flags = Flags,                                                 \
-                                .shape = infer_read,                                            \
-                                .grad = grad_read,                                              \
-                                READS,                                                          \
-                                .doc = "value = array[index]",                                  \
-                                HR_HERE,                                                        \
+                                .attrs = "dtype: type",                                                    \
+                                .flags = Flags,                                                            \
+                                .shape = infer_read,                                                       \
+                                .grad = grad_read,                                                         \
+                                READS,                                                                     \
+                                .doc = "value = array[index]",                                             \
+                                HR_HERE,                                                                   \
                                 __VA_ARGS__}
 WRITE(TensorArrayWrite, "Ref(string)", HR_OP_SIDE_EFFECT, .deprecated = 16, .deprecated_why = "Use TensorArrayWriteV3");
 WRITE(TensorArrayWriteV2, "string", HR_OP_SIDE_EFFECT, .deprecated = 26, .deprecated_why = "Use TensorArrayWriteV3");

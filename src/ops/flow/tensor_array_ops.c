@@ -95,8 +95,9 @@ static hr_status_t add_gradient(void* arg, hr_tensor_array_t* made) { /* named "
   hr_strbuf_t stem;
   hr_strbuf_init(&stem);
   hr_strbuf_format(&stem, "%s@%.*s", hr_tensor_array_object(g->of)->name, HR_STR_ARG(*(hr_str_t*)hr_prepared(g->k)));
-  hr_status_t status = stem.failed ? hr_status_out_of_memory()
-                                   : hr_flow_object_add(g->k, hr_tensor_array_object(made), CONTAINER, hr_strbuf_view(&stem), naming_of(g->k));
+  hr_status_t status = stem.failed
+                           ? hr_status_out_of_memory()
+                           : hr_flow_object_add(g->k, hr_tensor_array_object(made), CONTAINER, hr_strbuf_view(&stem), naming_of(g->k));
   hr_strbuf_deinit(&stem);
   return status;
 }
@@ -145,7 +146,7 @@ static hr_status_t close_array(hr_kernel_ctx_t* k) {
 }
 
 /* 3. definitions */
-#define FORM "dtype: type; element_shape: shape = ?; dynamic_size: bool = false; clear_after_read: bool = true; "
+#define FORM             "dtype: type; element_shape: shape = ?; dynamic_size: bool = false; clear_after_read: bool = true; "
 #define NAMED_AS(naming) (const void*)(intptr_t)naming
 /* The older sizes and ends are not stateful by their signature, but must not be folded or merged either. */
 #define OP_OF(Name, Flags, Sig, Attrs, Shape, Kernel, Doc, ...) \
@@ -160,15 +161,15 @@ static hr_status_t close_array(hr_kernel_ctx_t* k) {
                                 .doc = Doc,                     \
                                 HR_HERE,                        \
                                 __VA_ARGS__}
-#define OP(Name, ...) OP_OF(Name, HR_OP_STATEFUL, __VA_ARGS__)
+#define OP(Name, ...)     OP_OF(Name, HR_OP_STATEFUL, __VA_ARGS__)
 #define OLD_OP(Name, ...) OP_OF(Name, HR_OP_SIDE_EFFECT, __VA_ARGS__)
 
-#define MAKES(name, naming)                                                    \
-  static const hr_kernel_t name = {.host_inputs = 1,                           \
-                                   .host_outputs = 3,                          \
-                                   .prepared_bytes = sizeof(maker_t),          \
-                                   .prepare = array_prepare,                   \
-                                   .compute = array_make,                      \
+#define MAKES(name, naming)                                           \
+  static const hr_kernel_t name = {.host_inputs = 1,                  \
+                                   .host_outputs = 3,                 \
+                                   .prepared_bytes = sizeof(maker_t), \
+                                   .prepare = array_prepare,          \
+                                   .compute = array_make,             \
                                    .arg = NAMED_AS(naming)}
 MAKES(makes_ref, HR_NAMED_BY_REF);
 MAKES(makes_strings, HR_NAMED_BY_STRINGS);
@@ -182,21 +183,21 @@ OP(TensorArrayV2, "size: int32 -> handle: string", FORM "tensor_array_name: stri
 OP(TensorArrayV3, "size: int32 -> handle: resource; flow: float",
    FORM "identical_element_shapes: bool = false; tensor_array_name: string = ''", infer_array, makes_handle, MAKE_DOC, );
 
-#define DERIVES(name, naming)                                                  \
-  static const hr_kernel_t name = {.host_inputs = 7,                           \
-                                   .host_outputs = 3,                          \
-                                   .prepared_bytes = sizeof(hr_str_t),         \
-                                   .prepare = gradient_prepare,                \
-                                   .compute = gradient_make,                   \
+#define DERIVES(name, naming)                                          \
+  static const hr_kernel_t name = {.host_inputs = 7,                   \
+                                   .host_outputs = 3,                  \
+                                   .prepared_bytes = sizeof(hr_str_t), \
+                                   .prepare = gradient_prepare,        \
+                                   .compute = gradient_make,           \
                                    .arg = NAMED_AS(naming)}
 DERIVES(derives_ref, HR_NAMED_BY_REF);
 DERIVES(derives_strings, HR_NAMED_BY_STRINGS);
 DERIVES(derives_handle, HR_NAMED_BY_HANDLE);
 #define GRAD_DOC "the array in which the gradients of another array's elements are added up, one for each source"
-OP(TensorArrayGrad, "handle: string; flow_in: float -> grad_handle: Ref(string)", "source: string", infer_gradient,
-   derives_ref, GRAD_DOC, .deprecated = 16, .deprecated_why = "Use TensorArrayGradV3");
-OP(TensorArrayGradV2, "handle: string; flow_in: float -> grad_handle: string", "source: string", infer_gradient,
-   derives_strings, GRAD_DOC, .deprecated = 26, .deprecated_why = "Use TensorArrayGradV3");
+OP(TensorArrayGrad, "handle: string; flow_in: float -> grad_handle: Ref(string)", "source: string", infer_gradient, derives_ref, GRAD_DOC,
+   .deprecated = 16, .deprecated_why = "Use TensorArrayGradV3");
+OP(TensorArrayGradV2, "handle: string; flow_in: float -> grad_handle: string", "source: string", infer_gradient, derives_strings, GRAD_DOC,
+   .deprecated = 26, .deprecated_why = "Use TensorArrayGradV3");
 OP(TensorArrayGradV3, "handle: resource; flow_in: float -> grad_handle: resource; flow_out: float", "source: string", infer_gradient,
    derives_handle, GRAD_DOC, );
 OP(TensorArrayGradWithShape, "handle: resource; flow_in: float; shape_to_prepend: int32 -> grad_handle: resource; flow_out: float",
@@ -205,15 +206,15 @@ OP(TensorArrayGradWithShape, "handle: resource; flow_in: float; shape_to_prepend
 static const hr_kernel_t sizes = {.host_inputs = 1, .host_outputs = 1, .compute = size_of};
 #define SIZE_DOC "how many elements the array has"
 OLD_OP(TensorArraySize, "handle: Ref(string); flow_in: float -> size: int32", "", infer_size, sizes, SIZE_DOC, .deprecated = 16,
-   .deprecated_why = "Use TensorArraySizeV3");
+       .deprecated_why = "Use TensorArraySizeV3");
 OLD_OP(TensorArraySizeV2, "handle: string; flow_in: float -> size: int32", "", infer_size, sizes, SIZE_DOC, .deprecated = 26,
-   .deprecated_why = "Use TensorArraySizeV3");
+       .deprecated_why = "Use TensorArraySizeV3");
 OP(TensorArraySizeV3, "handle: resource; flow_in: float -> size: int32", "", infer_size, sizes, SIZE_DOC, );
 
 static const hr_kernel_t closes = {.host_inputs = 1, .compute = close_array};
 #define CLOSE_DOC "lets the elements go; later uses are refused"
 OLD_OP(TensorArrayClose, "handle: Ref(string) ->", "", hr_infer_none, closes, CLOSE_DOC, .deprecated = 16,
-   .deprecated_why = "Use TensorArrayCloseV3");
+       .deprecated_why = "Use TensorArrayCloseV3");
 OLD_OP(TensorArrayCloseV2, "handle: string ->", "", hr_infer_none, closes, CLOSE_DOC, .deprecated = 26,
-   .deprecated_why = "Use TensorArrayCloseV3");
+       .deprecated_why = "Use TensorArrayCloseV3");
 OP(TensorArrayCloseV3, "handle: resource ->", "", hr_infer_none, closes, CLOSE_DOC, );
