@@ -33,7 +33,7 @@ static struct {
   const char *data, *save;
   int epochs, batch, seed;
   double rate;
-} opt = {"/usr/share/datasets/fashion-mnist", "fashion_mnist_c/model", 4, 100, 1, 1e-3};
+} opt = {"/usr/share/datasets/fashion-mnist", "fashion_mnist_c/model", 3, 64, 1, 1.5e-3};
 
 static void usage(void) {
   printf(
@@ -41,7 +41,7 @@ static void usage(void) {
       "  --data DIR      folder with the IDX files, plain or gzipped (%s)\n"
       "  --epochs N      passes over the training images (%d)\n"
       "  --batch N       images a step (%d)\n"
-      "  --rate X        learning rate of Adam (%g)\n"
+      "  --rate X        learning rate of Adam, reached after 300 steps and halved over each pass (%g)\n"
       "  --seed N        of initial values, order and dropout (%d)\n"
       "  --save PREFIX   where the checkpoint goes (%s)\n",
       opt.data, opt.epochs, opt.batch, opt.rate, opt.seed, opt.save);
@@ -105,7 +105,7 @@ static set_t read_set(const char* images, const char* labels) {
 enum { MOST_VARIABLES = 32 };
 static struct {
   TF_Graph* graph;
-  TF_Output images, labels, keep, loss, accuracy; /* keep: the part of the hidden units that stays */
+  TF_Output images, labels, keep, rate, loss, accuracy; /* keep: the part of the hidden units that stays */
   HR_Variable variables[MOST_VARIABLES];          /* weights first, then the step, then the optimizer's */
   int weights, count;
   TF_Operation *train, *init;
@@ -150,8 +150,12 @@ static TF_Output variable(const char* name, TF_Output initial) {
   must(name);
   return v->read;
 }
+/* Scaled by the inputs of a unit, so that signals keep their size through a layer of relus. */
 static TF_Output weight(const char* name, const int64_t* dims, int rank) {
-  return variable(name, HR_TruncatedNormal(net.graph, NULL, dims, rank, 0, 0.1f, opt.seed, 100 + net.count, status));
+  int64_t inputs = 1;
+  for (int i = 0; i + 1 < rank; ++i) inputs *= dims[i];
+  const float deviation = sqrtf(2.f / (float)inputs);
+  return variable(name, HR_TruncatedNormal(net.graph, NULL, dims, rank, 0, deviation, opt.seed, 100 + net.count, status));
 }
 static TF_Output bias(const char* name, int64_t n) { return variable(name, HR_Filled(net.graph, NULL, &n, 1, 0.1f, status)); }
 
@@ -195,6 +199,7 @@ static void build_network(int height, int width) {
   net.images = HR_Placeholder(net.graph, "images", TF_UINT8, (int64_t[]){-1, height, width, 1}, 4, status);
   net.labels = HR_Placeholder(net.graph, "labels", TF_INT32, (int64_t[]){-1}, 1, status);
   net.keep = HR_Placeholder(net.graph, "keep", TF_FLOAT, NULL, 0, status);
+  net.rate = HR_Placeholder(net.graph, "rate", TF_FLOAT, NULL, 0, status);
   must("inputs");
   TF_Output x = op2("Mul", cast_to(net.images, TF_FLOAT, "pixels"), number(1 / 255.f));
   x = convolution("conv1", x, 1, 32);
@@ -215,7 +220,7 @@ static void build_training(void) {
   variable("global_step", HR_Const(net.graph, "global_step/initial", zero, status));
   TF_DeleteTensor(zero);
   HR_Optimizer* adam = HR_NewOptimizer(net.graph, "Adam", NULL, status);
-  HR_OptimizerSetFloat(adam, "learning_rate", opt.rate, status);
+  HR_OptimizerSetTensor(adam, "learning_rate", net.rate, status);
   net.train = HR_OptimizerMinimize(adam, net.loss, net.variables, net.weights, &net.variables[net.weights], status);
   must("training");
   for (int i = 0; i < HR_OptimizerSlotCount(adam); ++i) net.variables[net.count++] = *HR_OptimizerSlot(adam, i, NULL, NULL);
@@ -247,22 +252,31 @@ static void shuffle(int* order, int n) {
   }
 }
 
+static TF_Tensor* scalar(float value) {
+  TF_Tensor* t = TF_AllocateTensor(TF_FLOAT, NULL, 0, sizeof value);
+  if (t) *(float*)TF_TensorData(t) = value;
+  return t;
+}
+
 /* Runs one batch, the images order[0..n), and gives loss and accuracy. */
-static void run_batch(HR_Callable* step, const set_t* set, const int* order, int n, float keep, float out[2]) {
+static void run_batch(HR_Callable* step, const set_t* set, const int* order, int n, float keep, float rate, float out[2]) {
   const size_t size = (size_t)set->images.height * (size_t)set->images.width;
   const int64_t dims[] = {n, set->images.height, set->images.width, 1}, count = n;
-  TF_Tensor* in[] = {TF_AllocateTensor(TF_UINT8, dims, 4, (size_t)n * size), TF_AllocateTensor(TF_INT32, &count, 1, (size_t)n * 4), TF_AllocateTensor(TF_FLOAT, NULL, 0, 4)};
+  TF_Tensor* in[] = {TF_AllocateTensor(TF_UINT8, dims, 4, (size_t)n * size), TF_AllocateTensor(TF_INT32, &count, 1, (size_t)n * 4), scalar(keep), scalar(rate)};
   TF_Tensor* results[2] = {NULL, NULL};
-  if (!in[0] || !in[1] || !in[2]) fail("out of memory", "");
+  if (!in[0] || !in[1] || !in[2] || !in[3]) fail("out of memory", "");
   for (int i = 0; i < n; ++i) {
     memcpy((unsigned char*)TF_TensorData(in[0]) + (size_t)i * size, set->images.bytes + (size_t)order[i] * size, size);
     ((int32_t*)TF_TensorData(in[1]))[i] = set->labels.bytes[order[i]];
   }
-  *(float*)TF_TensorData(in[2]) = keep;
   HR_CallableRun(step, NULL, NULL, in, results, NULL, status);
   must("a step");
   for (int i = 0; i < 2; ++i) out[i] = *(float*)TF_TensorData(results[i]), TF_DeleteTensor(results[i]);
-  for (int i = 0; i < 3; ++i) TF_DeleteTensor(in[i]);
+  for (int i = 0; i < 4; ++i) TF_DeleteTensor(in[i]);
+}
+
+static float rate_at(int step, int pass_steps) { /* up to the full rate in 300 steps; halved over each pass */
+  return (float)(opt.rate * fmin(1, (step + 1) / 300.0) * pow(0.5, (double)step / pass_steps));
 }
 
 static void train(HR_Callable* step, const set_t* set, int* order) {
@@ -274,7 +288,7 @@ static void train(HR_Callable* step, const set_t* set, int* order) {
     for (int i = 0; i < steps; ++i) {
       const int from = i * opt.batch, count = n - from < opt.batch ? n - from : opt.batch;
       float out[2];
-      run_batch(step, set, order + from, count, 0.5f, out);
+      run_batch(step, set, order + from, count, 0.5f, rate_at((epoch - 1) * steps + i, steps), out);
       loss = i ? 0.95 * loss + 0.05 * (double)out[0] : (double)out[0]; /* of the last few steps */
       right = i ? 0.95 * right + 0.05 * (double)out[1] : (double)out[1];
       if ((i + 1) % often && i + 1 < steps) continue;
@@ -290,7 +304,7 @@ static double test(HR_Callable* step, const set_t* set, const int* order) {
   for (int from = 0; from < n; from += batch) {
     float out[2];
     const int count = n - from < batch ? n - from : batch;
-    run_batch(step, set, order + from, count, 1.f, out);
+    run_batch(step, set, order + from, count, 1.f, 0.f, out);
     right += (double)out[1] * count;
   }
   return right / n;
@@ -328,8 +342,8 @@ int main(int argc, char** argv) {
   const TF_Operation *init = net.init, *train_op = net.train;
   TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &init, 1, NULL, status);
   must("initial values");
-  const TF_Output in[] = {net.images, net.labels, net.keep}, out[] = {net.loss, net.accuracy};
-  HR_Callable *step = HR_NewCallable(session, in, 3, out, 2, &train_op, 1, status), *look = HR_NewCallable(session, in, 3, out, 2, NULL, 0, status);
+  const TF_Output in[] = {net.images, net.labels, net.keep, net.rate}, out[] = {net.loss, net.accuracy};
+  HR_Callable *step = HR_NewCallable(session, in, 4, out, 2, &train_op, 1, status), *look = HR_NewCallable(session, in, 4, out, 2, NULL, 0, status);
   must("the steps");
   const int most = training.images.count > tests.images.count ? training.images.count : tests.images.count;
   int* order = malloc(sizeof *order * (size_t)most);
