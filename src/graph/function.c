@@ -3,6 +3,8 @@
  */
 #include "graph/function.h"
 
+#include "op/node_class.h"
+#include "op/op_def.h"
 #include "wire/cursor.h"
 
 enum { FUNCTION_SIGNATURE = 1, FUNCTION_NODE = 3 };
@@ -13,9 +15,35 @@ enum { GRADIENT_FUNCTION = 1, GRADIENT_NAME = 2 };
 
 void hr_functions_deinit(hr_graph_t* g) { hr_vec_deinit(&g->functions); }
 
-hr_function_t* hr_function_find(const hr_graph_t* g, hr_str_t name) {
+static hr_function_t* function_find_own(const hr_graph_t* g, hr_str_t name) {
   uintptr_t found;
   return hr_map_find(&g->functions_by_name, name, &found) ? (hr_function_t*)found : NULL;
+}
+
+hr_function_t* hr_function_find(const hr_graph_t* g, hr_str_t name) {
+  hr_function_t* f = function_find_own(g, name);
+  if (f || !g->library) return f;
+  hr_mutex_lock(&g->library->mu);
+  f = function_find_own(g->library, name);
+  hr_mutex_unlock(&g->library->mu);
+  return f;
+}
+
+hr_status_t hr_function_or_op(const hr_graph_t* g, hr_str_t name, const hr_op_def_t** out) {
+  hr_status_t status = hr_registry_find(name, out);
+  if (!status) return NULL;
+  const hr_function_t* f = hr_status_code(status) == HR_NOT_FOUND ? hr_function_find(g, name) : NULL;
+  if (!f) return status;
+  hr_status_release(status);
+  *out = f->def;
+  return NULL;
+}
+
+const hr_function_t* hr_function_of_node(const hr_graph_t* g, const hr_node_t* node) {
+  const hr_op_def_t* def = node->attrs.def;
+  if (def->op->file || def->op->kernel_count || def->node_class != HR_NODE_ORDINARY) return NULL;
+  const hr_function_t* f = hr_function_find(g, def->name);
+  return f && f->def == def ? f : NULL;
 }
 
 /* --- reading --------------------------------------------------------------------------------------------------------------------- */
@@ -67,6 +95,15 @@ static hr_status_t function_read_signature(hr_arena_t* arena, hr_function_t* f) 
   return NULL;
 }
 
+/* A node that calls the function is not folded, merged or dropped as if it were an ordinary op. */
+static hr_status_t function_decode_def(hr_graph_t* g, hr_function_t* f) {
+  hr_op_def_t* def = NULL;
+  HR_TRY(hr_op_def_decode(&g->arena, &g->tensors, hr_cursor_make(f->signature.data, f->signature.size), &def));
+  ((hr_op_t*)def->op)->flags |= HR_OP_SIDE_EFFECT;
+  f->def = def;
+  return NULL;
+}
+
 static hr_status_t function_read(hr_arena_t* arena, hr_function_t* f) {
   hr_field_t field;
   hr_cursor_t span = hr_cursor_make(f->bytes.data, f->bytes.size);
@@ -102,6 +139,7 @@ hr_status_t hr_function_add(hr_graph_t* g, const void* data, size_t size, hr_fun
   if (!f || !hr_arena_str(&g->arena, (hr_str_t){data, size}, &f->bytes)) return hr_status_out_of_memory();
   f->gradient = HR_STR("");
   hr_status_t status = function_read(&g->arena, f);
+  if (!status) status = function_decode_def(g, f);
   if (status) return hr_status_note(status, "function definition: ");
   hr_function_t* known = hr_function_find(g, f->name);
   if (known && !hr_str_equal(known->bytes, f->bytes))

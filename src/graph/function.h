@@ -9,6 +9,7 @@ typedef struct hr_function {
   hr_str_t name;
   hr_str_t bytes;              /* the FunctionDef */
   hr_str_t signature;          /* its OpDef, within bytes */
+  const hr_op_def_t* def;      /* the same decoded: what a node whose op is the function looks like; not registered */
   hr_str_t gradient;           /* name of the gradient function; "" */
   const hr_str_t* input_names; /* arguments of the signature */
   const hr_str_t* output_names;
@@ -19,7 +20,12 @@ typedef struct hr_function {
 } hr_function_t;
 
 void hr_functions_deinit(hr_graph_t* g);                             /* called by hr_graph_destroy */
-hr_function_t* hr_function_find(const hr_graph_t* g, hr_str_t name); /* NULL */
+/* NULL: neither g nor g->library (whose mu is taken for the look-up) has it. A function never changes but for its gradient's name. */
+hr_function_t* hr_function_find(const hr_graph_t* g, hr_str_t name);
+/* What a node's op name means in this graph: an op of the registry or a function of the library. NOT_FOUND names the op. */
+HR_MUST_USE hr_status_t hr_function_or_op(const hr_graph_t* g, hr_str_t name, const hr_op_def_t** out);
+/* The function that a node calls by having its name as its op; NULL. */
+const hr_function_t* hr_function_of_node(const hr_graph_t* g, const hr_node_t* node);
 /* Adds a copy of a serialized FunctionDef. The same bytes twice are fine; INVALID_ARGUMENT for other bytes under a known name, for bytes
  * that do not parse and for the name of a registered op. `out` may be NULL. */
 HR_MUST_USE hr_status_t hr_function_add(hr_graph_t* g, const void* data, size_t size, hr_function_t** out);

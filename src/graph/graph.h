@@ -49,6 +49,7 @@ struct hr_graph {
   hr_map_t by_name;
   HR_VEC(struct hr_function*) functions;
   hr_map_t functions_by_name;
+  struct hr_graph* library;         /* its functions are this graph's too (copies, graph/copy.h); not owned; NULL */
   int32_t producer, min_consumer;
   HR_VEC(int32_t) bad_consumers;
   hr_map_t next_suffix;             /* for hr_graph_unique_name */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Third stage of an import: each node's attrs decoded into the graph's arena and the node added, in order; loops closed at the end. */
 #include "op/attr_value.h"
+#include "graph/function.h"
 #include "graph/import_state.h"
 #include "graph/shapes.h"
 
@@ -97,7 +98,7 @@ static hr_status_t add_take_controls(add_t* a, const hr_import_node_t* n) {
 /* --- nodes ----------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t add_node(add_t* a, hr_import_node_t* n) {
   const hr_op_def_t* def = NULL;
-  hr_status_t status = hr_registry_find(n->op, &def);
+  hr_status_t status = hr_function_or_op(a->im->g, n->op, &def);
   if (status) {
     hr_status_release(status); /* hr_graph_add says it better */
   } else if ((status = add_take_attrs(a, n, def))) {

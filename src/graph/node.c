@@ -179,13 +179,6 @@ static hr_status_t node_take_constant(hr_node_t* n) {
 }
 
 /* --- adding ---------------------------------------------------------------------------------------------------------------------- */
-static hr_status_t op_find(const hr_graph_t* g, hr_str_t name, const hr_op_def_t** out) {
-  hr_status_t status = hr_registry_find(name, out);
-  if (!status || !hr_function_find(g, name)) return status;
-  hr_status_release(status);
-  return HR_ERROR(UNIMPLEMENTED, "calling the library function '%.*s' by its name as an op is not supported", HR_STR_ARG(name));
-}
-
 static hr_status_t op_check_version(const hr_graph_t* g, const hr_op_def_t* def) {
   if (def->op->deprecated <= 0 || g->producer < def->op->deprecated) return NULL;
   return HR_ERROR(UNIMPLEMENTED, "the op is not available in GraphDef version %d: it was removed in version %d%s%s", (int)g->producer,
@@ -248,7 +241,7 @@ hr_status_t hr_graph_add(hr_graph_t* g, const hr_node_desc_t* desc, hr_node_t** 
   const hr_op_def_t* def = NULL;
   if (g->names_pending) HR_TRY(hr_names_index(g));
   hr_status_t status = hr_names_check(desc->name, desc->skip_shapes);
-  if (!status) status = op_find(g, desc->op, &def);
+  if (!status) status = hr_function_or_op(g, desc->op, &def);
   if (!status) status = op_check_version(g, def);
   if (!status) status = node_add(g, desc, def, out);
   if (__builtin_expect(status == NULL, 1)) return NULL;

@@ -16,6 +16,7 @@ typedef struct hr_step_wait {
 } hr_step_wait_t;
 
 struct hr_rendezvous; /* rt/rendezvous.h */
+struct hr_caller;     /* op/caller.h */
 
 struct hr_step {
   int64_t id;
@@ -25,6 +26,8 @@ struct hr_step {
   hr_resources_t* resources;  /* the session's */
   hr_observer_t* observer;    /* NULL: nobody watches */
   int threads;                /* leased from the pool */
+  struct hr_caller* caller;   /* runs functions of the library; NULL: none can be called */
+  int call_depth;             /* of a function's step: how many calls it stands in */
   hr_step_wait_t* waits;      /* newest first; the step's own thread */
 };
 

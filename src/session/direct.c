@@ -17,6 +17,7 @@ void hr_session_release(hr_session_t* s) {
   if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1) return;
   hr_plan_cache_deinit(&s->cache); /* empty unless creation failed half way */
   if (s->remote) s->remote->table->destroy(s->remote);
+  hr_callee_table_destroy(s->callees);
   hr_state_table_destroy(s->states);
   hr_place_memory_destroy(s->placed);
   hr_device_set_release(s->devices);
@@ -49,11 +50,12 @@ static hr_status_t list_own_devices(hr_session_t* s, const hr_session_options_t*
   return hr_device_set_add_cpus(s->devices, HR_STR(HR_DEVICE_LOCAL_TASK), o->cpu_devices, 1);
 }
 
-static hr_status_t stand_session(hr_session_t* s, const hr_session_options_t* o) {
+static hr_status_t stand_session(hr_session_t* s, hr_graph_t* graph, const hr_session_options_t* o) {
   if (!o->backend && o->target.size != 0 && !hr_str_is(o->target, "local")) return connect_remote(s, o);
   s->resources = o->resources ? hr_resources_retain(o->resources) : hr_resources_create();
   if (!s->resources) return hr_status_out_of_memory();
   HR_TRY(hr_state_table_create(&s->states));
+  HR_TRY(hr_callee_table_create(graph, &s->options, s->states, s->resources, &s->callees));
   HR_TRY(hr_place_memory_create(&s->placed));
   if (!o->backend) return list_own_devices(s, o);
   s->devices = hr_device_set_retain(o->backend->devices(o->backend));
@@ -76,7 +78,7 @@ hr_status_t hr_session_create(hr_graph_t* graph, const hr_session_options_t* opt
   s->options = *options;
   s->options.target = s->options.config = (hr_str_t){"", 0};
   s->options.resources = NULL;
-  hr_status_t status = stand_session(s, options);
+  hr_status_t status = stand_session(s, graph, options);
   if (status) {
     hr_session_release(s);
     return status;
@@ -154,6 +156,8 @@ hr_status_t hr_session_close(hr_session_t* s) {
   }
   hr_plan_cache_deinit(&s->cache);
   hr_plan_cache_init(&s->cache);
+  hr_callee_table_destroy(s->callees);
+  s->callees = NULL;
   hr_state_table_destroy(s->states);
   s->states = NULL;
   hr_resources_release(s->resources);

@@ -152,7 +152,7 @@ static hr_status_t run_part(hr_partial_run_t* p, const hr_run_t* part, int32_t* 
   HR_TRY(check_part_fetches(p, part, places));
   hr_session_t* s = p->session;
   hr_step_t step = {.id = p->step_id, .cancel = &s->cancel, .locals = &p->locals, .resources = s->resources,
-                    .threads = hr_pool_lease(hr_session_threads(s))};
+                    .threads = hr_pool_lease(hr_session_threads(s)), .caller = hr_callee_table_caller(s->callees)};
   hr_status_t status = hr_partial_run(p->partial, &step);
   hr_pool_return(step.threads);
   return status ? status : fetch_part(p, part, places, out_fetches);

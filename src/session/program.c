@@ -2,6 +2,7 @@
 /* Programs: the working copy, edits that keep fetches in step with nodes, and what is live at the end. */
 #include "session/program.h"
 #include "base/alloc.h"
+#include "graph/order.h"
 #include "op/node_class.h"
 
 static void* program_array(hr_program_t* p, int64_t count, size_t size) { return hr_arena_array(&p->graph->arena, (size_t)count, size); }
@@ -157,6 +158,52 @@ bool hr_program_is_fixed(const hr_node_t* node) {
 const hr_tensor_t* hr_program_constant(hr_value_t v) {
   const hr_node_t* n = v.node;
   return n->attrs.def->node_class == HR_NODE_CONST && n->control_count == 0 ? hr_attrs_tensor(&n->attrs, "value") : NULL;
+}
+
+hr_status_t hr_program_adopt(hr_program_t* p, const hr_node_t* like) {
+  int64_t extra = p->graph->nodes.count - p->ranks.count;
+  HR_TRY(hr_vec_reserve(&p->ranks, extra));
+  HR_TRY(hr_vec_reserve(&p->asked, extra));
+  while (p->ranks.count < p->graph->nodes.count) {
+    p->ranks.data[p->ranks.count++] = p->ranks.data[like->id];
+    p->asked.data[p->asked.count++] = 0;
+  }
+  return NULL;
+}
+
+hr_status_t hr_program_add_target(hr_program_t* p, hr_node_t* node) {
+  if (hr_program_is_target(p, node)) return NULL;
+  hr_node_t** longer = program_array(p, (int64_t)p->target_count + 1, sizeof *longer);
+  if (!longer) return hr_status_out_of_memory();
+  if (p->target_count) memcpy(longer, p->targets, (size_t)p->target_count * sizeof *longer);
+  longer[p->target_count++] = node;
+  p->targets = longer;
+  p->asked.data[node->id] |= HR_ASKED_TARGET;
+  return NULL;
+}
+
+hr_status_t hr_program_renumber(hr_program_t* p) {
+  hr_graph_t* g = p->graph;
+  int64_t count = 0;
+  int32_t* ranks = program_array(p, g->nodes.count, sizeof *ranks);
+  uint8_t* asked = program_array(p, g->nodes.count, sizeof *asked);
+  hr_node_t** nodes = program_array(p, g->nodes.count, sizeof *nodes);
+  if (!ranks || !asked || !nodes) return hr_status_out_of_memory();
+  for (int64_t i = 0; i < g->nodes.count; ++i)
+    if (g->nodes.data[i]) nodes[count++] = g->nodes.data[i];
+  HR_TRY(hr_order_nodes(g, nodes, count));
+  for (int64_t i = 0; i < count; ++i) {
+    ranks[i] = p->ranks.data[nodes[i]->id];
+    asked[i] = p->asked.data[nodes[i]->id];
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    nodes[i]->id = (int32_t)i;
+    g->nodes.data[i] = nodes[i];
+    p->ranks.data[i] = ranks[i];
+    p->asked.data[i] = asked[i];
+  }
+  g->nodes.count = p->ranks.count = p->asked.count = count;
+  return NULL;
 }
 
 /* --- what is live ------------------------------------------------------------------------------------------------------------------- */

@@ -53,6 +53,13 @@ bool hr_program_is_fixed(const hr_node_t* node);
 /* The value if a constant gives it, whatever happens; else NULL. */
 const hr_tensor_t* hr_program_constant(hr_value_t v);
 
+/* Nodes that were added to the graph itself (function bodies) become the program's, ranked like `like`. */
+HR_MUST_USE hr_status_t hr_program_adopt(hr_program_t* p, const hr_node_t* like);
+/* One more node that must run. */
+HR_MUST_USE hr_status_t hr_program_add_target(hr_program_t* p, hr_node_t* node);
+/* Numbers the nodes anew, producers before consumers, without gaps: passes that look back from a node then find what earlier ones left. */
+HR_MUST_USE hr_status_t hr_program_renumber(hr_program_t* p);
+
 /* Finds what is live. */
 HR_MUST_USE hr_status_t hr_program_finish(hr_program_t* p);
 #endif

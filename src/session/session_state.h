@@ -6,6 +6,7 @@
 #ifndef HR_SESSION_SESSION_STATE_H
 #define HR_SESSION_SESSION_STATE_H
 #include "rt/step.h"
+#include "session/callee.h"
 #include "session/plan_cache.h"
 
 struct hr_session {
@@ -24,6 +25,7 @@ struct hr_session {
   hr_place_memory_t* placed;
   hr_remote_session_t* remote; /* NULL: the session's master is here */
   hr_plan_cache_t cache;
+  hr_callee_table_t* callees; /* functions that run by themselves */
 };
 
 /* direct.c */
