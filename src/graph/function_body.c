@@ -390,11 +390,14 @@ static hr_status_t inputs_take(body_t* b, const body_node_t* n, bool* out_inner)
   return NULL;
 }
 
-static void shapes_try(hr_graph_t* g, hr_node_t* n) {
-  hr_status_t status = hr_shapes_infer(g, n);
-  if (!status) return;
-  hr_status_release(status); /* the kernel says it, if it ever runs */
-  for (int32_t i = 0; i < n->output_count; ++i) n->shapes[i] = &hr_pshape_unknown;
+static hr_status_t attrs_add_twin(body_t* b, const body_node_t* n) {
+  const hr_op_def_t* def = NULL;
+  hr_status_t status = hr_function_or_op(b->g, n->op, &def);
+  hr_status_release(status); /* adding the node says it */
+  if (!def || !(def->op->flags & HR_OP_IMPURE)) return NULL;
+  hr_named_attr_t attr = {HR_STR("_forward_twin"), {.kind = HR_ATTR_STRING}};
+  HR_TRY(text_join(&b->g->arena, "", b->r->twin, n->name, &attr.value.u.s));
+  return hr_vec_push(&b->named, attr);
 }
 
 static hr_status_t node_add(body_t* b, body_node_t* n) {
@@ -403,6 +406,7 @@ static hr_status_t node_add(body_t* b, body_node_t* n) {
                       .skip_shapes = true, .attrs_kept = true};
   HR_TRY(inputs_take(b, n, &inner));
   HR_TRY(attrs_take(b, n));
+  if (b->r->twin.size) HR_TRY(attrs_add_twin(b, n));
   n->is_free = n->input_count == 0 && !b->r->start_constants && hr_str_is(n->op, "Const");
   if (b->r->start && !inner && !n->is_free) HR_TRY(hr_vec_push(&b->waits, b->r->start));
   HR_TRY(text_join(&b->scratch, "", b->r->prefix, n->name, &d.name));
@@ -414,7 +418,7 @@ static hr_status_t node_add(body_t* b, body_node_t* n) {
   d.attrs = b->named.data;
   d.attr_count = (int32_t)b->named.count;
   HR_TRY(hr_graph_add(b->g, &d, &n->node));
-  shapes_try(b->g, n->node);
+  hr_shapes_try(b->g, n->node);
   return NULL;
 }
 

@@ -18,6 +18,7 @@ typedef struct {
   hr_str_t device;              /* of nodes that ask for none */
   hr_node_t* start;             /* nodes without inputs from the body wait for it; NULL */
   bool start_constants;         /* constants too: the call stands in a branch or a loop */
+  hr_str_t twin;                /* "": none. Else nodes whose value may differ from run to run get attr _forward_twin = twin/name */
 } hr_function_body_request_t;
 
 typedef struct {                /* memory of the arena given */

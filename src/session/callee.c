@@ -3,10 +3,10 @@
  * goes through the pipeline like a client's graph. Calls within steps: a copy of the step with the same identity, one deeper. */
 #include "session/callee.h"
 
+#include "graph/effects.h"
 #include "graph/function_body.h"
 #include "op/attr_value.h"
 #include "rt/step.h"
-#include "session/effects.h"
 #include "session/pipeline.h"
 
 struct hr_callee {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes of a function's body must run whenever the function is called, although nobody reads them: those that change something
  * outside (assignments, queues, files, assertions). Reading and making numbers is no effect. */
-#ifndef HR_SESSION_EFFECTS_H
-#define HR_SESSION_EFFECTS_H
+#ifndef HR_GRAPH_EFFECTS_H
+#define HR_GRAPH_EFFECTS_H
 #include "graph/function.h"
 
 /* `memo`: function (pointer) to what was found; lives as long as the caller likes. */

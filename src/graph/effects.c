@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A function has an effect when an op of its body has one, or calls a function that has. Bodies are read as bytes: names of ops, and names
  * of functions among their attrs. What nests deeper than anybody writes counts as having one. */
-#include "session/effects.h"
+#include "graph/effects.h"
 
 #include "wire/cursor.h"
 
