@@ -5,6 +5,7 @@
  * already added stay in the graph, without effect. */
 #include "graph/grad.h"
 #include <stdio.h>
+#include "graph/grad_call.h"
 #include "graph/grad_pass.h"
 #include "op/node_class.h"
 
@@ -110,6 +111,7 @@ static hr_status_t call_own_gradient(hr_grad_pass_t* p, hr_grad_call_t* c, hr_no
   const hr_op_def_t* def = node->attrs.def;
   if (hr_node_class_is_control_flow(def->node_class)) return HR_ERROR(UNIMPLEMENTED, "gradients through control flow are not implemented");
   if (def->node_class == HR_NODE_IDENTITY) return pass_through(p, node);
+  if (hr_grad_call_is_call(node)) return hr_grad_call(p, c, node);
   hr_grad_fn_t grad = hr_registry_grad(def);
   if (grad == hr_grad_none) return NULL;
   if (!grad)
