@@ -10,8 +10,16 @@ enum { FUNCTION_NODE = 3, NODE_OP = 2, NODE_INPUT = 3, NODE_ATTR = 5, VALUE_LIST
 
 /* Ops that TensorFlow calls stateful and that only give values. */
 static bool op_is_quiet(hr_str_t op) {
-  static const char* const names[] = {"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp", "VariableShape",
-                                      "Multinomial", "ParameterizedTruncatedNormal", "TruncatedNormal", "DeviceIndex", "FakeParam"};
+  static const char* const names[] = {"ReadVariableOp",
+                                      "ResourceGather",
+                                      "ResourceGatherNd",
+                                      "VarIsInitializedOp",
+                                      "VariableShape",
+                                      "Multinomial",
+                                      "ParameterizedTruncatedNormal",
+                                      "TruncatedNormal",
+                                      "DeviceIndex",
+                                      "FakeParam"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
     if (hr_str_is(op, names[i])) return true;
   return hr_str_has_prefix(op, HR_STR("Random"));
@@ -46,8 +54,10 @@ static hr_status_t effects_of_value(effects_t* e, hr_cursor_t value, uint32_t nu
   hr_field_t field;
   while (!hr_cursor_is_done(&value) && !*out) {
     HR_TRY(hr_cursor_next(&value, &field));
-    if (field.key == HR_KEY_SPAN(number)) HR_TRY(effects_of_func_span(e, field.span, out));
-    else if (number == VALUE_FUNC && field.key == HR_KEY_SPAN(VALUE_LIST)) HR_TRY(effects_of_value(e, field.span, LIST_FUNC, out));
+    if (field.key == HR_KEY_SPAN(number))
+      HR_TRY(effects_of_func_span(e, field.span, out));
+    else if (number == VALUE_FUNC && field.key == HR_KEY_SPAN(VALUE_LIST))
+      HR_TRY(effects_of_value(e, field.span, LIST_FUNC, out));
   }
   return NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of calls, and bodies in the place of calls. A call node `c` of function f becomes f's nodes, named c/..., between a start and an end:
+/* The queue of calls, and bodies in the place of calls. A call node `c` of function f becomes f's nodes, named c/..., between a start and
+ * an end:
  *
  *   start (c/input_control):  waits for what c waits for; the body's first nodes wait for it
  *   end (c/output_control):   waits for the outputs and for all that must run; whoever waited for c waits for it
@@ -131,9 +132,9 @@ typedef struct {
   hr_expand_t* x;
   hr_node_t* call;
   hr_function_body_t body;
-  hr_node_t* start;            /* NULL: none needed */
-  HR_VEC(hr_node_t*) ends;     /* what must have run when the call is over, beside the outputs */
-  uint8_t* in_flow;            /* by place in body.nodes: within a branch or a loop of the body */
+  hr_node_t* start;        /* NULL: none needed */
+  HR_VEC(hr_node_t*) ends; /* what must have run when the call is over, beside the outputs */
+  uint8_t* in_flow;        /* by place in body.nodes: within a branch or a loop of the body */
 } inline_t;
 
 static hr_status_t add_no_op(inline_t* c, const char* name, hr_node_t* const* waits, int32_t count, hr_node_t** out) {
@@ -179,8 +180,10 @@ static hr_status_t find_ends(inline_t* c) {
     bool effect = false;
     HR_TRY(hr_effects_of_node(c->x->g, &c->x->effects, c->body.nodes[i], &effect));
     if (!effect) continue;
-    if (c->in_flow[i]) HR_TRY(c->x->edit->must_run(c->x, c->body.nodes[i]));
-    else HR_TRY(hr_vec_push(&c->ends, c->body.nodes[i]));
+    if (c->in_flow[i])
+      HR_TRY(c->x->edit->must_run(c->x, c->body.nodes[i]));
+    else
+      HR_TRY(hr_vec_push(&c->ends, c->body.nodes[i]));
   }
   return NULL;
 }
@@ -198,7 +201,10 @@ static hr_status_t replace_output(inline_t* c, int32_t i) {
   hr_value_t v = c->body.outputs[i];
   if (output_must_wait(c, v)) {
     hr_node_t* barrier = NULL;
-    hr_node_desc_t d = {.op = HR_STR("Identity"), .inputs = &v, .input_count = 1, .controls = c->ends.count ? c->ends.data : &c->start,
+    hr_node_desc_t d = {.op = HR_STR("Identity"),
+                        .inputs = &v,
+                        .input_count = 1,
+                        .controls = c->ends.count ? c->ends.data : &c->start,
                         .control_count = c->ends.count ? (int32_t)c->ends.count : 1};
     HR_TRY(hr_expand_add(c->x, c->call, "output", d, &barrier));
     v = (hr_value_t){barrier, 0};
@@ -222,9 +228,16 @@ static hr_status_t inline_body(inline_t* c, const hr_function_t* f, const hr_nam
   hr_expand_t* x = c->x;
   int32_t inner = 0;
   HR_TRY(make_start(c));
-  hr_function_body_request_t r = {.function = f, .attrs = attrs, .attr_count = attr_count, .inputs = c->call->inputs,
-                                  .input_count = c->call->input_count, .prefix = c->call->name, .device = c->call->device,
-                                  .start = c->start, .start_constants = x->has_flow, .twin = hr_expand_twin_of(c->call)};
+  hr_function_body_request_t r = {.function = f,
+                                  .attrs = attrs,
+                                  .attr_count = attr_count,
+                                  .inputs = c->call->inputs,
+                                  .input_count = c->call->input_count,
+                                  .prefix = c->call->name,
+                                  .device = c->call->device,
+                                  .start = c->start,
+                                  .start_constants = x->has_flow,
+                                  .twin = hr_expand_twin_of(c->call)};
   HR_TRY(hr_function_body_add(x->g, &r, &x->arena, &c->body));
   HR_TRY(x->edit->added(x, c->call));
   if (c->body.output_count != c->call->output_count)
@@ -265,7 +278,8 @@ static hr_status_t expand_call(hr_expand_t* x, const hr_expand_item_t* item) {
 
 static hr_status_t expand_item(hr_expand_t* x, const hr_expand_item_t* item) {
   if (node_is_gradient(item->node)) return hr_expand_gradient(x, item);
-  return hr_lower_is_conditional(item->node) ? hr_lower_node(x, item) : expand_call(x, item);
+  if (!hr_lower_is_conditional(item->node)) return expand_call(x, item);
+  return x->lowers ? hr_lower_node(x, item) : NULL;
 }
 
 hr_status_t hr_expand_run(hr_expand_t* x) {

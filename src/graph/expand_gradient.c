@@ -13,7 +13,8 @@ typedef struct {
 
 static hr_status_t add_like_input(gradient_t* g, const char* op, const char* rest, hr_value_t v, hr_value_t* out) {
   hr_node_t* node = NULL;
-  hr_node_desc_t d = {.op = hr_str(op), .inputs = &v, .input_count = 1, .controls = g->node->controls, .control_count = g->node->control_count};
+  hr_node_desc_t d = {
+      .op = hr_str(op), .inputs = &v, .input_count = 1, .controls = g->node->controls, .control_count = g->node->control_count};
   HR_TRY(hr_expand_add(g->x, g->node, rest, d, &node));
   *out = (hr_value_t){node, 0};
   return NULL;
@@ -40,8 +41,12 @@ static hr_status_t differentiate(gradient_t* g, const hr_func_attr_t* call, cons
   hr_expand_t* x = g->x;
   hr_function_body_t body;
   HR_TRY(take_inputs(g));
-  hr_function_body_request_t r = {.function = f, .attrs = call->attrs, .attr_count = call->attr_count, .inputs = g->xs,
-                                  .input_count = g->x_count, .device = g->node->device};
+  hr_function_body_request_t r = {.function = f,
+                                  .attrs = call->attrs,
+                                  .attr_count = call->attr_count,
+                                  .inputs = g->xs,
+                                  .input_count = g->x_count,
+                                  .device = g->node->device};
   HR_TRY(hr_expand_name(x, g->node, "f", &r.prefix));
   HR_TRY(hr_function_body_add(x->g, &r, &x->arena, &body));
   HR_TRY(x->edit->added(x, g->node));
@@ -50,8 +55,8 @@ static hr_status_t differentiate(gradient_t* g, const hr_func_attr_t* call, cons
                     (int)body.output_count);
   hr_gradient_t* grads = hr_arena_array(&x->arena, (size_t)g->x_count + 1, sizeof *grads);
   if (!grads) return hr_status_out_of_memory();
-  hr_grad_request_t q = {.ys = body.outputs, .y_count = body.output_count, .xs = g->xs, .x_count = g->x_count,
-                         .upstream = g->node->inputs + g->x_count};
+  hr_grad_request_t q = {
+      .ys = body.outputs, .y_count = body.output_count, .xs = g->xs, .x_count = g->x_count, .upstream = g->node->inputs + g->x_count};
   int64_t before = x->g->nodes.count;
   HR_TRY(hr_expand_name(x, g->node, "gradients", &q.prefix));
   HR_TRY(hr_grad_build(x->g, &q, grads));

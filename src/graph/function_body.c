@@ -40,15 +40,15 @@ typedef struct {
   const hr_function_body_request_t* r;
   const hr_op_def_t* def;
   hr_arena_t scratch;
-  hr_attr_t* env;         /* values of the function's own attrs; kind NONE: not given */
-  int32_t* first;         /* by argument: its first flattened input; one more at the end */
+  hr_attr_t* env; /* values of the function's own attrs; kind NONE: not given */
+  int32_t* first; /* by argument: its first flattened input; one more at the end */
   HR_VEC(body_node_t) nodes;
   HR_VEC(body_input_t) inputs;
   HR_VEC(hr_cursor_t) attrs;
   HR_VEC(body_entry_t) rets;
   HR_VEC(body_entry_t) control_rets;
   HR_VEC(int32_t) order;
-  HR_VEC(hr_value_t) values;       /* of the node being added */
+  HR_VEC(hr_value_t) values; /* of the node being added */
   HR_VEC(hr_node_t*) waits;
   HR_VEC(hr_named_attr_t) named;
   hr_map_t by_name, args;
@@ -142,8 +142,10 @@ static hr_status_t scan_function(body_t* b) {
     if (field.key != HR_KEY_SPAN(FUNCTION_RET) && field.key != HR_KEY_SPAN(FUNCTION_CONTROL_RET)) continue;
     HR_TRY(hr_cursor_map_entry(field.span, &entry.key, &value));
     entry.value = hr_cursor_str(value);
-    if (field.key == HR_KEY_SPAN(FUNCTION_RET)) HR_TRY(hr_vec_push(&b->rets, entry));
-    else HR_TRY(hr_vec_push(&b->control_rets, entry));
+    if (field.key == HR_KEY_SPAN(FUNCTION_RET))
+      HR_TRY(hr_vec_push(&b->rets, entry));
+    else
+      HR_TRY(hr_vec_push(&b->control_rets, entry));
   }
   return NULL;
 }
@@ -174,8 +176,8 @@ static hr_status_t args_check_types(body_t* b) {
   HR_TRY(hr_sig_arg_types(&b->scratch, b->def, b->env, false, &types, &count));
   for (int i = 0; i < count && i < b->r->input_count; ++i)
     if (hr_dtype_base(types[i]) != hr_dtype_base(hr_value_type(b->r->inputs[i])))
-      return HR_ERROR(INVALID_ARGUMENT, "input %d is %s but the function's argument is %s", i, hr_dtype_name(hr_value_type(b->r->inputs[i])),
-                      hr_dtype_name(types[i]));
+      return HR_ERROR(INVALID_ARGUMENT, "input %d is %s but the function's argument is %s", i,
+                      hr_dtype_name(hr_value_type(b->r->inputs[i])), hr_dtype_name(types[i]));
   return NULL;
 }
 
@@ -184,9 +186,13 @@ static hr_status_t link_all(body_t* b) {
   uintptr_t found;
   for (int64_t i = 0; i < b->inputs.count; ++i) {
     body_input_t* in = &b->inputs.data[i];
-    if (hr_map_find(&b->args, in->head, &found)) in->argument = (int32_t)found;
-    else if (hr_map_find(&b->by_name, in->head, &found)) in->producer = (int32_t)found;
-    else return HR_ERROR(INVALID_ARGUMENT, "input '%.*s' is neither a node nor an argument of the function", HR_STR_ARG(hr_str_slice(in->head, 0, 300)));
+    if (hr_map_find(&b->args, in->head, &found))
+      in->argument = (int32_t)found;
+    else if (hr_map_find(&b->by_name, in->head, &found))
+      in->producer = (int32_t)found;
+    else
+      return HR_ERROR(INVALID_ARGUMENT, "input '%.*s' is neither a node nor an argument of the function",
+                      HR_STR_ARG(hr_str_slice(in->head, 0, 300)));
   }
   return NULL;
 }
@@ -314,8 +320,10 @@ static hr_status_t attr_bind_funcs(body_t* b, hr_attr_t* attr, int depth) {
   hr_func_attr_t* to = hr_arena_array(&b->g->arena, (size_t)count, sizeof *to);
   if (!to) return hr_status_out_of_memory();
   for (int32_t i = 0; i < count; ++i) HR_TRY(attr_bind_func(b, &from[i], &to[i], depth));
-  if (attr->is_list) attr->u.funcs = to;
-  else attr->u.func = to;
+  if (attr->is_list)
+    attr->u.funcs = to;
+  else
+    attr->u.func = to;
   return NULL;
 }
 
@@ -384,8 +392,10 @@ static hr_status_t inputs_take(body_t* b, const body_node_t* n, bool* out_inner)
   for (int32_t i = 0; i < n->input_count; ++i) {
     const body_input_t* in = &b->inputs.data[n->first_input + i];
     if (in->producer >= 0 && !b->nodes.data[in->producer].is_free) *out_inner = true;
-    if (!in->is_control) HR_TRY(endpoint_add(b, in));
-    else if (in->producer >= 0) HR_TRY(hr_vec_push(&b->waits, b->nodes.data[in->producer].node));
+    if (!in->is_control)
+      HR_TRY(endpoint_add(b, in));
+    else if (in->producer >= 0)
+      HR_TRY(hr_vec_push(&b->waits, b->nodes.data[in->producer].node));
   }
   return NULL;
 }
@@ -402,8 +412,11 @@ static hr_status_t attrs_add_twin(body_t* b, const body_node_t* n) {
 
 static hr_status_t node_add(body_t* b, body_node_t* n) {
   bool inner = false;
-  hr_node_desc_t d = {.op = n->op, .device = n->device.size ? n->device : b->r->device, .allow_missing_inputs = n->is_merge,
-                      .skip_shapes = true, .attrs_kept = true};
+  hr_node_desc_t d = {.op = n->op,
+                      .device = n->device.size ? n->device : b->r->device,
+                      .allow_missing_inputs = n->is_merge,
+                      .skip_shapes = true,
+                      .attrs_kept = true};
   HR_TRY(inputs_take(b, n, &inner));
   HR_TRY(attrs_take(b, n));
   if (b->r->twin.size) HR_TRY(attrs_add_twin(b, n));
@@ -465,9 +478,12 @@ static hr_status_t output_add(body_t* b, hr_str_t name) {
   body_input_t in = {.producer = BODY_ARGUMENT, .argument = -1};
   uintptr_t found;
   in.head = text_head(e->value, &in.rest);
-  if (hr_map_find(&b->args, in.head, &found)) in.argument = (int32_t)found;
-  else if (hr_map_find(&b->by_name, in.head, &found)) in.producer = (int32_t)found;
-  else return HR_ERROR(INVALID_ARGUMENT, "output '%.*s' is '%.*s', which the function does not have", HR_STR_ARG(name), HR_STR_ARG(e->value));
+  if (hr_map_find(&b->args, in.head, &found))
+    in.argument = (int32_t)found;
+  else if (hr_map_find(&b->by_name, in.head, &found))
+    in.producer = (int32_t)found;
+  else
+    return HR_ERROR(INVALID_ARGUMENT, "output '%.*s' is '%.*s', which the function does not have", HR_STR_ARG(name), HR_STR_ARG(e->value));
   return endpoint_add(b, &in);
 }
 

@@ -12,21 +12,21 @@ typedef struct {
   const hr_function_t* function;
   const hr_named_attr_t* attrs; /* of the call */
   int32_t attr_count;
-  const hr_value_t* inputs;     /* one per flattened argument, of the graph that the body goes to */
+  const hr_value_t* inputs; /* one per flattened argument, of the graph that the body goes to */
   int32_t input_count;
-  hr_str_t prefix;              /* names become prefix/name, made unique */
-  hr_str_t device;              /* of nodes that ask for none */
-  hr_node_t* start;             /* nodes without inputs from the body wait for it; NULL */
-  bool start_constants;         /* constants too: the call stands in a branch or a loop */
-  hr_str_t twin;                /* "": none. Else nodes whose value may differ from run to run get attr _forward_twin = twin/name */
+  hr_str_t prefix;      /* names become prefix/name, made unique */
+  hr_str_t device;      /* of nodes that ask for none */
+  hr_node_t* start;     /* nodes without inputs from the body wait for it; NULL */
+  bool start_constants; /* constants too: the call stands in a branch or a loop */
+  hr_str_t twin;        /* "": none. Else nodes whose value may differ from run to run get attr _forward_twin = twin/name */
 } hr_function_body_request_t;
 
-typedef struct {                /* memory of the arena given */
-  hr_node_t** nodes;            /* producers first */
+typedef struct {     /* memory of the arena given */
+  hr_node_t** nodes; /* producers first */
   int32_t node_count;
-  hr_value_t* outputs;          /* one per flattened output */
+  hr_value_t* outputs; /* one per flattened output */
   int32_t output_count;
-  hr_node_t** controls;         /* what control_ret names */
+  hr_node_t** controls; /* what control_ret names */
   int32_t control_count;
 } hr_function_body_t;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gradient of y = f(x), of a branch or of a loop: f's body on the same x once more, under the gradient's scope, differentiated there. The
- * session joins what both compute (equal nodes become one; nodes that would not give the same twice are marked as twins, pass_inline.c), so
- * the body runs once where the call itself runs too. A function with a gradient of its own (GradientDef) has that called with x and dy. */
+/* The gradient of y = f(x), of a branch or of a loop: f's body on the same x once more, under the gradient's scope, differentiated there.
+ * The session joins what both compute (equal nodes become one; nodes that would not give the same twice are marked as twins,
+ * pass_inline.c), so the body runs once where the call itself runs too. A function with a gradient of its own (GradientDef) has that called
+ * with x and dy. */
 #include "graph/grad_call.h"
 
 #include "graph/copy.h"
@@ -90,14 +91,20 @@ static hr_status_t copy_node(hr_grad_pass_t* p, const hr_node_t* node, const hr_
   hr_str_t twin = hr_expand_twin_of(node);
   if (!twin.size) twin = node->name;
   attrs[def->attr_count] = hr_at(HR_EXPAND_TWIN, HR_AT_SCALAR(HR_ATTR_STRING, s, twin));
-  hr_node_desc_t d = {.op = def->name, .inputs = inputs, .input_count = node->input_count, .controls = node->controls,
-                      .control_count = node->control_count, .attrs = attrs, .attr_count = def->attr_count + 1};
+  hr_node_desc_t d = {.op = def->name,
+                      .inputs = inputs,
+                      .input_count = node->input_count,
+                      .controls = node->controls,
+                      .control_count = node->control_count,
+                      .attrs = attrs,
+                      .attr_count = def->attr_count + 1};
   return add_named(p, node, "f", d, out);
 }
 
 static hr_status_t expand_copy(hr_grad_pass_t* p, hr_node_t* copy, copy_t* c) {
   hr_expand_t x;
   hr_expand_init(&x, p->g, &graph_edit, c);
+  x.lowers = true;
   hr_status_t status = hr_expand_push(&x, &copy, 1, -1);
   if (!status) status = hr_expand_run(&x);
   hr_expand_deinit(&x);
@@ -105,12 +112,17 @@ static hr_status_t expand_copy(hr_grad_pass_t* p, hr_node_t* copy, copy_t* c) {
 }
 
 /* --- giving ------------------------------------------------------------------------------------------------------------------------ */
-static hr_status_t make_request(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node, copy_t* copy, const hr_value_t* xs, hr_grad_request_t* q) {
+static hr_status_t make_request(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node, copy_t* copy, const hr_value_t* xs,
+                                hr_grad_request_t* q) {
   hr_value_t* upstream = hr_arena_array(&p->arena, (size_t)node->output_count + 1, sizeof *upstream);
   hr_strbuf_t text;
   if (!upstream) return hr_status_out_of_memory();
-  *q = (hr_grad_request_t){.xs = xs, .x_count = node->input_count, .keep_slices = true, .override = p->request->override,
-                           .override_arg = p->request->override_arg, .call_depth = p->request->call_depth + 1};
+  *q = (hr_grad_request_t){.xs = xs,
+                           .x_count = node->input_count,
+                           .keep_slices = true,
+                           .override = p->request->override,
+                           .override_arg = p->request->override_arg,
+                           .call_depth = p->request->call_depth + 1};
   int32_t kept = 0;
   for (int32_t i = 0; i < node->output_count; ++i) {
     if (!hr_grad_has_upstream(&c->base, i)) continue;
@@ -130,8 +142,10 @@ static hr_status_t make_request(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t*
 static void give_all(hr_grad_call_t* c, const hr_node_t* node, const hr_gradient_t* grads) {
   for (int32_t i = 0; i < node->input_count; ++i) {
     if (!hr_grad_wanted(&c->base, i)) continue;
-    if (grads[i].is_slices) hr_grad_give_slices(&c->base, i, grads[i].indices, grads[i].values, grads[i].dense_shape);
-    else if (grads[i].dense.node) hr_grad_give(&c->base, i, grads[i].dense);
+    if (grads[i].is_slices)
+      hr_grad_give_slices(&c->base, i, grads[i].indices, grads[i].values, grads[i].dense_shape);
+    else if (grads[i].dense.node)
+      hr_grad_give(&c->base, i, grads[i].dense);
   }
 }
 
@@ -150,7 +164,8 @@ static hr_status_t differentiate(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t
   HR_TRY(expand_copy(p, copy, &outputs));
   HR_TRY(make_request(p, c, node, &outputs, xs, &q));
   for (int32_t i = 0; i < q.y_count; ++i)
-    if (q.ys[i].node == copy) return HR_ERROR(UNIMPLEMENTED, "the gradient of a function that cannot be put in the call's place (recursion)");
+    if (q.ys[i].node == copy)
+      return HR_ERROR(UNIMPLEMENTED, "the gradient of a function that cannot be put in the call's place (recursion)");
   HR_TRY(hr_grad_build(p->g, &q, grads));
   give_all(c, node, grads);
   return NULL;
@@ -172,7 +187,8 @@ static hr_status_t call_own(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* nod
   for (int32_t i = 0; i < node->output_count; ++i) inputs[node->input_count + i] = hr_grad_upstream(&c->base, i);
   if (c->base.failure) return NULL;
   hr_named_attr_t call_attrs[] = {hr_at("f", HR_AT_SCALAR(HR_ATTR_FUNC, func, &name)), hr_at_types("Tout", types, node->input_count)};
-  hr_node_desc_t d = {.op = HR_STR("StatefulPartitionedCall"), .inputs = inputs, .input_count = count, .attrs = call_attrs, .attr_count = 2};
+  hr_node_desc_t d = {
+      .op = HR_STR("StatefulPartitionedCall"), .inputs = inputs, .input_count = count, .attrs = call_attrs, .attr_count = 2};
   HR_TRY(add_named(p, node, "g", d, &call));
   for (int32_t i = 0; i < node->input_count; ++i)
     if (hr_grad_wanted(&c->base, i)) hr_grad_give(&c->base, i, (hr_value_t){call, i});
@@ -186,8 +202,10 @@ hr_status_t hr_grad_call(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node) 
   int32_t attr_count = 0;
   hr_expand_init(&x, p->g, &graph_edit, NULL);
   hr_status_t status = hr_expand_callee(&x, node, &f, &attrs, &attr_count);
-  if (!status && f && f->gradient.size) status = call_own(p, c, node, f, attrs, attr_count);
-  else if (!status) status = differentiate(p, c, node);
+  if (!status && f && f->gradient.size)
+    status = call_own(p, c, node, f, attrs, attr_count);
+  else if (!status)
+    status = differentiate(p, c, node);
   hr_expand_deinit(&x);
   return status;
 }

@@ -17,8 +17,8 @@ typedef struct {
   int32_t level;
 } lower_t;
 
-static hr_status_t lower_add(lower_t* l, const char* op, const char* rest, const hr_value_t* inputs, int32_t input_count,
-                             hr_node_t* wait, hr_node_t** out) {
+static hr_status_t lower_add(lower_t* l, const char* op, const char* rest, const hr_value_t* inputs, int32_t input_count, hr_node_t* wait,
+                             hr_node_t** out) {
   hr_node_desc_t d = {.op = hr_str(op), .inputs = inputs, .input_count = input_count, .controls = &wait, .control_count = wait ? 1 : 0};
   return hr_expand_add(l->x, l->node, rest, d, out);
 }
@@ -113,8 +113,8 @@ static hr_status_t take_inputs(lower_t* l, int32_t first, hr_value_t** out) {
     (*out)[i - first] = n->inputs[i];
     if (!n->control_count) continue;
     hr_node_t* wait = NULL;
-    hr_node_desc_t d = {.op = HR_STR("Identity"), .inputs = &n->inputs[i], .input_count = 1, .controls = n->controls,
-                        .control_count = n->control_count};
+    hr_node_desc_t d = {
+        .op = HR_STR("Identity"), .inputs = &n->inputs[i], .input_count = 1, .controls = n->controls, .control_count = n->control_count};
     HR_TRY(hr_expand_add(l->x, n, "input", d, &wait));
     (*out)[i - first] = (hr_value_t){wait, 0};
   }
@@ -125,8 +125,8 @@ static hr_status_t wait_like_node(lower_t* l, hr_value_t v, hr_value_t* out) {
   *out = v;
   if (!l->node->control_count) return NULL;
   hr_node_t* wait = NULL;
-  hr_node_desc_t d = {.op = HR_STR("Identity"), .inputs = &v, .input_count = 1, .controls = l->node->controls,
-                      .control_count = l->node->control_count};
+  hr_node_desc_t d = {
+      .op = HR_STR("Identity"), .inputs = &v, .input_count = 1, .controls = l->node->controls, .control_count = l->node->control_count};
   HR_TRY(hr_expand_add(l->x, l->node, "pred", d, &wait));
   *out = (hr_value_t){wait, 0};
   return NULL;
@@ -292,8 +292,9 @@ static int node_kind(const hr_node_t* n) {
   static const struct {
     const char* op;
     int kind;
-  } rows[] = {{"If", LOWER_IF},       {"StatelessIf", LOWER_IF},       {"_If", LOWER_IF},      {"Case", LOWER_CASE},
-              {"StatelessCase", LOWER_CASE}, {"While", LOWER_WHILE}, {"StatelessWhile", LOWER_WHILE}, {"_While", LOWER_WHILE}};
+  } rows[] = {
+      {"If", LOWER_IF},       {"StatelessIf", LOWER_IF},       {"_If", LOWER_IF},      {"Case", LOWER_CASE}, {"StatelessCase", LOWER_CASE},
+      {"While", LOWER_WHILE}, {"StatelessWhile", LOWER_WHILE}, {"_While", LOWER_WHILE}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
     if (hr_str_is(n->attrs.def->name, rows[i].op)) return rows[i].kind;
   return LOWER_NOT;

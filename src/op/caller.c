@@ -4,8 +4,8 @@
 
 #include "rt/step.h"
 
-hr_status_t hr_call_site_run(hr_call_site_t* site, const hr_kernel_ctx_t* k, const hr_tensor_t* inputs, int input_count,
-                             hr_tensor_t* outputs, int output_count) {
+hr_status_t hr_caller_run(hr_call_site_t* site, const hr_kernel_ctx_t* k, const hr_tensor_t* inputs, int input_count, hr_tensor_t* outputs,
+                          int output_count) {
   hr_caller_t* caller = k->step ? k->step->caller : NULL;
   if (!caller) return HR_ERROR(FAILED_PRECONDITION, "function '%.*s' is called outside a session's step", HR_STR_ARG(site->function->name));
   const hr_callee_t* callee = atomic_load_explicit(&site->callee, memory_order_acquire);

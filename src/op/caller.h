@@ -22,6 +22,6 @@ typedef struct {
 } hr_call_site_t;
 
 /* Calls; FAILED_PRECONDITION where the step has no library (constant folding). */
-HR_MUST_USE hr_status_t hr_call_site_run(hr_call_site_t* site, const hr_kernel_ctx_t* k, const hr_tensor_t* inputs, int input_count,
-                                         hr_tensor_t* outputs, int output_count);
+HR_MUST_USE hr_status_t hr_caller_run(hr_call_site_t* site, const hr_kernel_ctx_t* k, const hr_tensor_t* inputs, int input_count,
+                                      hr_tensor_t* outputs, int output_count);
 #endif

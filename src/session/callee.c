@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function as a graph of its own: a placeholder for each argument, the body, an Identity for each output; what has effects is a target. It
- * goes through the pipeline like a client's graph. Calls within steps: a copy of the step with the same identity, one deeper. */
+/* A function as a graph of its own: a placeholder for each argument, the body, an Identity for each output; what has effects is a target.
+ * It goes through the pipeline like a client's graph. Calls within steps: a copy of the step with the same identity, one deeper. */
 #include "session/callee.h"
 
 #include "graph/effects.h"
@@ -27,8 +27,8 @@ struct hr_callee_table {
   const hr_session_options_t* options;
   hr_state_table_t* states;
   hr_resources_t* resources;
-  hr_mutex_t mu;      /* held while a function is compiled */
-  hr_map_t callees;   /* guarded by mu */
+  hr_mutex_t mu;    /* held while a function is compiled */
+  hr_map_t callees; /* guarded by mu */
 };
 
 /* --- one function ------------------------------------------------------------------------------------------------------------------ */
@@ -46,7 +46,11 @@ static hr_status_t callee_add(hr_callee_t* c, const char* op, const char* name, 
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   hr_strbuf_format(&text, "%s_%d", name, (int)number);
-  hr_node_desc_t d = {.op = hr_str(op), .name = hr_strbuf_view(&text), .inputs = input, .input_count = input ? 1 : 0, .attrs = attrs,
+  hr_node_desc_t d = {.op = hr_str(op),
+                      .name = hr_strbuf_view(&text),
+                      .inputs = input,
+                      .input_count = input ? 1 : 0,
+                      .attrs = attrs,
                       .attr_count = attr_count};
   hr_node_t* node = NULL;
   hr_status_t status = text.failed ? hr_status_out_of_memory() : hr_graph_add(c->graph, &d, &node);
@@ -85,8 +89,12 @@ static hr_status_t callee_find_targets(hr_callee_t* c, const hr_function_body_t*
 
 static hr_status_t callee_add_body(hr_callee_t* c, const hr_function_t* f, const hr_func_attr_t* call) {
   hr_function_body_t body;
-  hr_function_body_request_t r = {.function = f, .attrs = call->attrs, .attr_count = call->attr_count, .inputs = c->feeds,
-                                  .input_count = c->feed_count, .prefix = f->name};
+  hr_function_body_request_t r = {.function = f,
+                                  .attrs = call->attrs,
+                                  .attr_count = call->attr_count,
+                                  .inputs = c->feeds,
+                                  .input_count = c->feed_count,
+                                  .prefix = f->name};
   HR_TRY(hr_function_body_add(c->graph, &r, &c->arena, &body));
   c->fetch_count = body.output_count;
   c->fetches = hr_arena_array(&c->arena, (size_t)c->fetch_count + 1, sizeof *c->fetches);
@@ -99,8 +107,14 @@ static hr_status_t callee_plan(hr_callee_t* c, const hr_callee_table_t* t) {
   hr_prune_request_t q = {c->feeds, c->feed_count, c->fetches, c->fetch_count, c->targets, c->target_count};
   HR_TRY(hr_pipeline_run(c->graph, &q, t->options, NULL, &c->program)); /* all of it on the CPU */
   const hr_program_t* p = &c->program;
-  hr_plan_desc_t d = {.nodes = p->live, .node_count = p->live_count, .feeds = p->feeds, .feed_count = p->feed_count, .fetches = p->fetches,
-                      .fetch_count = p->fetch_count, .states = t->states, .resources = t->resources};
+  hr_plan_desc_t d = {.nodes = p->live,
+                      .node_count = p->live_count,
+                      .feeds = p->feeds,
+                      .feed_count = p->feed_count,
+                      .fetches = p->fetches,
+                      .fetch_count = p->fetch_count,
+                      .states = t->states,
+                      .resources = t->resources};
   return hr_plan_create(&d, &c->plan);
 }
 
@@ -126,10 +140,14 @@ static hr_status_t table_find(hr_callee_table_t* t, const hr_func_attr_t* call, 
   if (!c) return hr_status_out_of_memory();
   hr_arena_init(&c->arena);
   hr_status_t status = hr_arena_str(&c->arena, key, &c->key) ? callee_fill(c, t, call) : hr_status_out_of_memory();
-  if (status) status = hr_status_note(status, "function '%.*s': ", HR_STR_ARG(hr_str_slice(call->name, 0, 300)));
-  else status = hr_map_set(&t->callees, c->key, (uintptr_t)c);
-  if (status) callee_destroy(c);
-  else *out = c;
+  if (status)
+    status = hr_status_note(status, "function '%.*s': ", HR_STR_ARG(hr_str_slice(call->name, 0, 300)));
+  else
+    status = hr_map_set(&t->callees, c->key, (uintptr_t)c);
+  if (status)
+    callee_destroy(c);
+  else
+    *out = c;
   return status;
 }
 
@@ -176,8 +194,8 @@ hr_status_t hr_callee_table_create(hr_graph_t* library, const hr_session_options
                                    hr_resources_t* resources, hr_callee_table_t** out) {
   hr_callee_table_t* t = hr_alloc_zero(sizeof *t);
   if (!t) return hr_status_out_of_memory();
-  *t = (hr_callee_table_t){.caller = {caller_find, caller_call}, .library = library, .options = options, .states = states,
-                           .resources = resources};
+  *t = (hr_callee_table_t){
+      .caller = {caller_find, caller_call}, .library = library, .options = options, .states = states, .resources = resources};
   hr_mutex_init(&t->mu);
   hr_map_init(&t->callees);
   *out = t;

@@ -164,9 +164,11 @@ hr_status_t hr_program_adopt(hr_program_t* p, const hr_node_t* like) {
   int64_t extra = p->graph->nodes.count - p->ranks.count;
   HR_TRY(hr_vec_reserve(&p->ranks, extra));
   HR_TRY(hr_vec_reserve(&p->asked, extra));
+  HR_TRY(hr_vec_reserve(&p->device_of, extra));
   while (p->ranks.count < p->graph->nodes.count) {
     p->ranks.data[p->ranks.count++] = p->ranks.data[like->id];
     p->asked.data[p->asked.count++] = 0;
+    p->device_of.data[p->device_of.count++] = p->device_of.data[like->id];
   }
   return NULL;
 }
@@ -186,23 +188,26 @@ hr_status_t hr_program_renumber(hr_program_t* p) {
   hr_graph_t* g = p->graph;
   int64_t count = 0;
   int32_t* ranks = program_array(p, g->nodes.count, sizeof *ranks);
+  int32_t* devices = program_array(p, g->nodes.count, sizeof *devices);
   uint8_t* asked = program_array(p, g->nodes.count, sizeof *asked);
   hr_node_t** nodes = program_array(p, g->nodes.count, sizeof *nodes);
-  if (!ranks || !asked || !nodes) return hr_status_out_of_memory();
+  if (!ranks || !devices || !asked || !nodes) return hr_status_out_of_memory();
   for (int64_t i = 0; i < g->nodes.count; ++i)
     if (g->nodes.data[i]) nodes[count++] = g->nodes.data[i];
   HR_TRY(hr_order_nodes(g, nodes, count));
   for (int64_t i = 0; i < count; ++i) {
     ranks[i] = p->ranks.data[nodes[i]->id];
     asked[i] = p->asked.data[nodes[i]->id];
+    devices[i] = p->device_of.data[nodes[i]->id];
   }
   for (int64_t i = 0; i < count; ++i) {
     nodes[i]->id = (int32_t)i;
     g->nodes.data[i] = nodes[i];
     p->ranks.data[i] = ranks[i];
     p->asked.data[i] = asked[i];
+    p->device_of.data[i] = devices[i];
   }
-  g->nodes.count = p->ranks.count = p->asked.count = count;
+  g->nodes.count = p->ranks.count = p->asked.count = p->device_of.count = count;
   return NULL;
 }
 

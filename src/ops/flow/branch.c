@@ -22,7 +22,7 @@ static hr_status_t if_prepare(hr_prepare_ctx_t* c, void* prepared) {
 static hr_status_t branch_call(hr_kernel_ctx_t* k, hr_call_site_t* site) {
   hr_call_inputs_t c;
   HR_TRY(hr_call_inputs_begin(&c, k, 1));
-  hr_status_t status = hr_call_site_run(site, k, c.in, c.in_count, c.out, c.out_count);
+  hr_status_t status = hr_caller_run(site, k, c.in, c.in_count, c.out, c.out_count);
   hr_call_inputs_end(&c, k, status != NULL);
   return status;
 }
@@ -58,9 +58,10 @@ static hr_status_t case_compute(hr_kernel_ctx_t* k) {
   return branch_call(k, &p->branches[index < 0 || index >= p->count ? p->count - 1 : index]);
 }
 
-#define IF_ATTRS "Tcond: type; Tin: list(type) >= 0; Tout: list(type) >= 0; then_branch: func; else_branch: func; output_shapes: list(shape) = []"
+#define IF_ATTRS \
+  "Tcond: type; Tin: list(type) >= 0; Tout: list(type) >= 0; then_branch: func; else_branch: func; output_shapes: list(shape) = []"
 #define CASE_ATTRS "Tin: list(type) >= 0; Tout: list(type) >= 0; branches: list(func) >= 1; output_shapes: list(shape) = []"
-#define IF_KERNEL HR_KERNELS({.prepared_bytes = sizeof(if_t), .prepare = if_prepare, .compute = if_compute})
+#define IF_KERNEL  HR_KERNELS({.prepared_bytes = sizeof(if_t), .prepare = if_prepare, .compute = if_compute})
 #define CASE_KERNEL \
   HR_KERNELS({.prepared_bytes = sizeof(case_t), .prepare = case_prepare, .unprepare = case_unprepare, .compute = case_compute})
 
@@ -68,7 +69,7 @@ const hr_op_t hr_op_If = {.name = "If",
                           .sig = "cond: Tcond; input: Tin -> output: Tout",
                           .attrs = IF_ATTRS,
                           .flags = HR_OP_STATEFUL,
-                          .shape = hr_infer_output_shapes,
+                          .shape = hr_call_inputs_shapes,
                           IF_KERNEL,
                           .doc = "output = cond ? then_branch(input) : else_branch(input).",
                           HR_HERE};
@@ -77,7 +78,7 @@ const hr_op_t hr_op_StatelessIf = {.name = "StatelessIf",
                                    .sig = "cond: Tcond; input: Tin -> output: Tout",
                                    .attrs = IF_ATTRS,
                                    .flags = HR_OP_SIDE_EFFECT,
-                                   .shape = hr_infer_output_shapes,
+                                   .shape = hr_call_inputs_shapes,
                                    IF_KERNEL,
                                    .doc = "output = cond ? then_branch(input) : else_branch(input), without state.",
                                    HR_HERE};
@@ -86,7 +87,7 @@ const hr_op_t hr_op__If = {.name = "_If",
                            .sig = "cond: Tcond; input: Tin -> output: Tout",
                            .attrs = "Tcond: type; Tin: list(type) >= 1; Tout: list(type) >= 1; then_branch: func; else_branch: func",
                            .flags = HR_OP_STATEFUL,
-                           .shape = hr_infer_output_shapes,
+                           .shape = hr_call_inputs_shapes,
                            IF_KERNEL,
                            .doc = "output = cond ? then_branch(input) : else_branch(input); the older form of If.",
                            HR_HERE};
@@ -95,7 +96,7 @@ const hr_op_t hr_op_Case = {.name = "Case",
                             .sig = "branch_index: int32; input: Tin -> output: Tout",
                             .attrs = CASE_ATTRS,
                             .flags = HR_OP_STATEFUL,
-                            .shape = hr_infer_output_shapes,
+                            .shape = hr_call_inputs_shapes,
                             CASE_KERNEL,
                             .doc = "output = branches[branch_index](input); the last branch for an index out of range.",
                             HR_HERE};
@@ -104,7 +105,7 @@ const hr_op_t hr_op_StatelessCase = {.name = "StatelessCase",
                                      .sig = "branch_index: int32; input: Tin -> output: Tout",
                                      .attrs = CASE_ATTRS,
                                      .flags = HR_OP_SIDE_EFFECT,
-                                     .shape = hr_infer_output_shapes,
+                                     .shape = hr_call_inputs_shapes,
                                      CASE_KERNEL,
                                      .doc = "output = branches[branch_index](input), without state.",
                                      HR_HERE};

@@ -19,7 +19,7 @@ static hr_status_t call_prepare(hr_prepare_ctx_t* c, void* prepared) {
 static hr_status_t call_from(hr_kernel_ctx_t* k, int first) {
   hr_call_inputs_t c;
   HR_TRY(hr_call_inputs_begin(&c, k, first));
-  hr_status_t status = hr_call_site_run(hr_prepared(k), k, c.in, c.in_count, c.out, c.out_count);
+  hr_status_t status = hr_caller_run(hr_prepared(k), k, c.in, c.in_count, c.out, c.out_count);
   hr_call_inputs_end(&c, k, status != NULL);
   return status;
 }
@@ -50,14 +50,15 @@ static hr_status_t gradient_compute(hr_kernel_ctx_t* k) {
   return HR_ERROR(UNIMPLEMENTED, "the gradient of a function that cannot be put in the call's place (recursion)");
 }
 
-#define CALL_ATTRS "Tin: list(type) >= 0; Tout: list(type) >= 0; f: func; config: string = ''; config_proto: string = ''; executor_type: string = ''"
+#define CALL_ATTRS \
+  "Tin: list(type) >= 0; Tout: list(type) >= 0; f: func; config: string = ''; config_proto: string = ''; executor_type: string = ''"
 
 const hr_op_t hr_op_PartitionedCall = {
     .name = "PartitionedCall",
     .sig = "args: Tin -> output: Tout",
     .attrs = CALL_ATTRS,
     .flags = HR_OP_SIDE_EFFECT,
-    .shape = hr_infer_output_shapes,
+    .shape = hr_call_inputs_shapes,
     HR_KERNELS({.prepared_bytes = sizeof(hr_call_site_t), .prepare = call_prepare, .compute = call_compute}),
     .doc = "output = f(args), f a function of the library without state.",
     HR_HERE};
@@ -67,7 +68,7 @@ const hr_op_t hr_op_StatefulPartitionedCall = {
     .sig = "args: Tin -> output: Tout",
     .attrs = CALL_ATTRS,
     .flags = HR_OP_STATEFUL,
-    .shape = hr_infer_output_shapes,
+    .shape = hr_call_inputs_shapes,
     HR_KERNELS({.prepared_bytes = sizeof(hr_call_site_t), .prepare = call_prepare, .compute = call_compute}),
     .doc = "output = f(args), f a function of the library.",
     HR_HERE};
@@ -77,17 +78,16 @@ const hr_op_t hr_op_RemoteCall = {
     .sig = "target: string; args: Tin -> output: Tout",
     .attrs = "Tin: list(type) >= 1; Tout: list(type) >= 1; f: func",
     .flags = HR_OP_STATEFUL,
-    .shape = hr_infer_output_shapes,
+    .shape = hr_call_inputs_shapes,
     HR_KERNELS({.prepared_bytes = sizeof(hr_call_site_t), .prepare = call_prepare, .compute = remote_compute}),
     .doc = "output = f(args) on the device named target, which must be this process's CPU.",
     HR_HERE};
 
-const hr_op_t hr_op_SymbolicGradient = {
-    .name = "SymbolicGradient",
-    .sig = "input: Tin -> output: Tout",
-    .attrs = "Tin: list(type) >= 1; Tout: list(type) >= 1; f: func",
-    .flags = HR_OP_SIDE_EFFECT,
-    .shape = gradient_shapes,
-    HR_KERNELS(HR_CPU_ANY(gradient_compute)),
-    .doc = "The gradients of f's inputs; input: f's inputs, then the gradients of its outputs.",
-    HR_HERE};
+const hr_op_t hr_op_SymbolicGradient = {.name = "SymbolicGradient",
+                                        .sig = "input: Tin -> output: Tout",
+                                        .attrs = "Tin: list(type) >= 1; Tout: list(type) >= 1; f: func",
+                                        .flags = HR_OP_SIDE_EFFECT,
+                                        .shape = gradient_shapes,
+                                        HR_KERNELS(HR_CPU_ANY(gradient_compute)),
+                                        .doc = "The gradients of f's inputs; input: f's inputs, then the gradients of its outputs.",
+                                        HR_HERE};

@@ -20,8 +20,10 @@ hr_status_t hr_call_inputs_begin(hr_call_inputs_t* c, const hr_kernel_ctx_t* k, 
 void hr_call_inputs_end(hr_call_inputs_t* c, hr_kernel_ctx_t* k, bool failed) {
   if (!c->in) return;
   for (int i = 0; i < c->out_count; ++i) {
-    if (failed || !c->out[i].buffer) hr_tensor_release(&c->out[i]);
-    else hr_output_move(k, i, &c->out[i]);
+    if (failed || !c->out[i].buffer)
+      hr_tensor_release(&c->out[i]);
+    else
+      hr_output_move(k, i, &c->out[i]);
   }
   if (c->in != c->space) hr_free(c->in);
 }
@@ -46,7 +48,7 @@ hr_status_t hr_call_inputs_is_true(const hr_tensor_t* t, bool* out) {
   return NULL;
 }
 
-hr_status_t hr_infer_output_shapes(hr_infer_t* c) {
+hr_status_t hr_call_inputs_shapes(hr_infer_t* c) {
   const hr_attr_t* shapes = hr_attrs_find(hr_infer_attrs(c), "output_shapes");
   if (!shapes || shapes->count == 0) shapes = hr_attrs_find(hr_infer_attrs(c), "_output_shapes");
   bool fits = shapes && shapes->is_list && shapes->kind == HR_ATTR_SHAPE && shapes->count == hr_infer_output_count(c);

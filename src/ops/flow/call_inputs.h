@@ -21,5 +21,5 @@ void hr_call_inputs_end(hr_call_inputs_t* c, hr_kernel_ctx_t* k, bool failed);
 /* A number is true unless zero, a text unless empty, anything that is not a scalar unless it has no elements. */
 HR_MUST_USE hr_status_t hr_call_inputs_is_true(const hr_tensor_t* t, bool* out);
 /* Outputs as attr output_shapes (or _output_shapes) says, if it has one for each. */
-hr_status_t hr_infer_output_shapes(hr_infer_t* c);
+hr_status_t hr_call_inputs_shapes(hr_infer_t* c);
 #endif

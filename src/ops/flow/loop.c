@@ -35,9 +35,12 @@ static void loop_take_outputs(loop_t* l) {
 
 static void loop_end(loop_t* l, hr_kernel_ctx_t* k, bool failed) {
   for (int i = 0; i < l->values.out_count && l->values.in; ++i) {
-    if (l->owned && failed) hr_tensor_release(&l->values.in[i]);
-    else if (l->owned) hr_tensor_move(&l->values.in[i], &l->values.out[i]);
-    else if (!failed) hr_tensor_share(&l->values.in[i], &l->values.out[i]);
+    if (l->owned && failed)
+      hr_tensor_release(&l->values.in[i]);
+    else if (l->owned)
+      hr_tensor_move(&l->values.in[i], &l->values.out[i]);
+    else if (!failed)
+      hr_tensor_share(&l->values.in[i], &l->values.out[i]);
   }
   hr_call_inputs_end(&l->values, k, failed);
 }
@@ -45,7 +48,7 @@ static void loop_end(loop_t* l, hr_kernel_ctx_t* k, bool failed) {
 static hr_status_t while_goes_on(while_t* p, hr_kernel_ctx_t* k, const loop_t* l, bool* out) {
   hr_tensor_t verdict = {0};
   if (hr_is_cancelled(k)) return hr_cancel_why(k->step->cancel);
-  HR_TRY(hr_call_site_run(&p->cond, k, l->values.in, l->values.in_count, &verdict, 1));
+  HR_TRY(hr_caller_run(&p->cond, k, l->values.in, l->values.in_count, &verdict, 1));
   hr_status_t status = hr_call_inputs_is_true(&verdict, out);
   hr_tensor_release(&verdict);
   return status;
@@ -58,7 +61,7 @@ static hr_status_t while_compute(hr_kernel_ctx_t* k) {
   HR_TRY(hr_call_inputs_begin(&l.values, k, 0));
   hr_status_t status = while_goes_on(p, k, &l, &goes_on);
   while (!status && goes_on) {
-    status = hr_call_site_run(&p->body, k, l.values.in, l.values.in_count, l.values.out, l.values.out_count);
+    status = hr_caller_run(&p->body, k, l.values.in, l.values.in_count, l.values.out, l.values.out_count);
     if (status) break;
     loop_take_outputs(&l);
     status = while_goes_on(p, k, &l, &goes_on);
@@ -79,7 +82,7 @@ static hr_status_t for_iteration(hr_kernel_ctx_t* k, loop_t* l, hr_tensor_t* arg
   HR_TRY(hr_tensor_from_i32((int32_t)i, &index));
   hr_tensor_lend(&index, &arguments[0]);
   for (int a = 0; a < l->values.in_count; ++a) hr_tensor_lend(&l->values.in[a], &arguments[a + 1]);
-  hr_status_t status = hr_call_site_run(hr_prepared(k), k, arguments, l->values.in_count + 1, l->values.out, l->values.out_count);
+  hr_status_t status = hr_caller_run(hr_prepared(k), k, arguments, l->values.in_count + 1, l->values.out, l->values.out_count);
   hr_tensor_release(&index);
   if (!status) loop_take_outputs(l);
   return status;
@@ -102,14 +105,14 @@ static hr_status_t for_compute(hr_kernel_ctx_t* k) {
   return status;
 }
 
-#define WHILE_ATTRS "T: list(type) >= 0; cond: func; body: func; output_shapes: list(shape) = []; parallel_iterations: int = 10"
+#define WHILE_ATTRS  "T: list(type) >= 0; cond: func; body: func; output_shapes: list(shape) = []; parallel_iterations: int = 10"
 #define WHILE_KERNEL HR_KERNELS({.prepared_bytes = sizeof(while_t), .prepare = while_prepare, .compute = while_compute})
 
 const hr_op_t hr_op_While = {.name = "While",
                              .sig = "input: T -> output: T",
                              .attrs = WHILE_ATTRS,
                              .flags = HR_OP_STATEFUL,
-                             .shape = hr_infer_output_shapes,
+                             .shape = hr_call_inputs_shapes,
                              WHILE_KERNEL,
                              .doc = "output = input; while (cond(output)) output = body(output).",
                              HR_HERE};
@@ -118,7 +121,7 @@ const hr_op_t hr_op_StatelessWhile = {.name = "StatelessWhile",
                                       .sig = "input: T -> output: T",
                                       .attrs = WHILE_ATTRS,
                                       .flags = HR_OP_SIDE_EFFECT,
-                                      .shape = hr_infer_output_shapes,
+                                      .shape = hr_call_inputs_shapes,
                                       WHILE_KERNEL,
                                       .doc = "output = input; while (cond(output)) output = body(output), without state.",
                                       HR_HERE};
@@ -127,7 +130,7 @@ const hr_op_t hr_op__While = {.name = "_While",
                               .sig = "input: T -> output: T",
                               .attrs = "T: list(type) >= 0; cond: func; body: func",
                               .flags = HR_OP_STATEFUL,
-                              .shape = hr_infer_output_shapes,
+                              .shape = hr_call_inputs_shapes,
                               WHILE_KERNEL,
                               .doc = "output = input; while (cond(output)) output = body(output); the older form of While.",
                               HR_HERE};
@@ -136,7 +139,7 @@ const hr_op_t hr_op_For = {.name = "For",
                            .sig = "start: int32; limit: int32; delta: int32; input: T -> output: T",
                            .attrs = "T: list(type) >= 0; body: func",
                            .flags = HR_OP_STATEFUL,
-                           .shape = hr_infer_output_shapes,
+                           .shape = hr_call_inputs_shapes,
                            HR_KERNELS({.prepared_bytes = sizeof(hr_call_site_t), .prepare = for_prepare, .compute = for_compute}),
                            .doc = "output = input; for (i = start; i < limit; i += delta) output = body(i, output).",
                            HR_HERE};

@@ -18,7 +18,8 @@ static hr_status_t fake_prepare(hr_prepare_ctx_t* c, void* prepared) {
   const hr_pshape_t* shape = hr_attrs_shape(c->attrs, "shape");
   f->type = hr_attrs_type(c->attrs, "dtype");
   f->shape = (hr_shape_t){.rank = shape->rank < 0 ? 0 : shape->rank};
-  if (shape->rank > HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a shape of rank %d; at most %d is supported", (int)shape->rank, HR_MAX_RANK);
+  if (shape->rank > HR_MAX_RANK)
+    return HR_ERROR(UNIMPLEMENTED, "a shape of rank %d; at most %d is supported", (int)shape->rank, HR_MAX_RANK);
   for (int i = 0; i < f->shape.rank; ++i) f->shape.dims[i] = shape->dims[i] < 0 ? 0 : shape->dims[i];
   return hr_shape_check(&f->shape);
 }
@@ -63,8 +64,7 @@ static hr_status_t index_prepare(hr_prepare_ctx_t* c, void* prepared) {
   int count = 0;
   const hr_str_t* names = hr_attrs_strs(c->attrs, "device_names", &count);
   int32_t* index = prepared;
-  for (*index = 0; *index < count && !hr_str_is(names[*index], "CPU"); ++*index) {
-  }
+  for (*index = 0; *index < count && !hr_str_is(names[*index], "CPU"); ++*index) {}
   return NULL;
 }
 
