@@ -38,7 +38,7 @@ hr_node_t* hr_fuse_reader(const hr_fuse_t* f, hr_value_t v, int32_t* out_input, 
       if (rank < *io_oldest_shape) *io_oldest_shape = rank;
       continue;
     }
-    if (reader) return NULL;
+    if (reader || !hr_place_same(f->p, c, n)) return NULL;
     reader = c;
     *out_input = n->consumers.data[i].input;
   }

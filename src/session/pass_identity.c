@@ -2,6 +2,7 @@
 /* Takes out nodes that only hand their input on: whoever reads Identity(x) reads x. Nodes with control edges stay, since they order things,
  * and so do those that read a reference, since when they read is what they are for. */
 #include "session/passes.h"
+#include "session/place.h"
 
 static bool op_hands_on(hr_str_t op) {
   static const char* const names[] = {"Identity", "IdentityN", "PlaceholderWithDefault", "PreventGradient", "Snapshot", "StopGradient"};
@@ -12,6 +13,8 @@ static bool op_hands_on(hr_str_t op) {
 
 static bool node_hands_on(const hr_program_t* p, const hr_node_t* n) {
   if (n->input_count == 0 || n->input_count != n->output_count || n->control_count || n->control_consumers.count) return false;
+  for (int32_t i = 0; i < n->input_count; ++i)
+    if (!hr_place_same(p, n, n->inputs[i].node)) return false; /* it is the copy on its device that others share */
   return op_hands_on(n->attrs.def->name) && !hr_program_is_target(p, n) && !hr_program_is_fixed(n);
 }
 

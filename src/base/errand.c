@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that wait for errands. An idle thread is one that waits on `wake`; an errand either finds one (`idle` counts those that no queued
  * errand has been promised) or starts a thread. Threads of a process that ends are simply left: they touch nothing but this file's. */
-#include "dist/errand.h"
+#include "base/errand.h"
 #include "base/clock.h"
 #include "base/sync.h"
 #include "base/thread.h"
