@@ -17,7 +17,7 @@ typedef struct {
 static bool is_live(const hr_partition_state_t* s, const hr_node_t* n) { return n && s->part_of.data[n->id] >= 0; }
 
 static bool is_client(const hr_node_t* n, int class) {
-  return n->attrs.def->node_class == class && hr_attrs_find(&n->attrs, "client_terminated") && hr_attrs_bool(&n->attrs, "client_terminated");
+  return n->attrs.def->node_class == class && hr_attrs_bool(&n->attrs, "client_terminated");
 }
 static bool is_feed(const hr_node_t* n) { return n->attrs.def->node_class == HR_NODE_ARG || is_client(n, HR_NODE_RECV); }
 static bool is_fetch(const hr_node_t* n) { return is_client(n, HR_NODE_SEND); }

@@ -114,7 +114,7 @@ static __attribute__((noinline)) hr_status_t run_watched(hr_session_t* s, const 
   hr_step_t step = {.observer = o && o->trace_level > 0 ? &m.observer : NULL};
   hr_status_t status = run_guarded(s, e, o, &step, timeout_ms, feeds, out_fetches);
   if (!status) {
-    status = hr_metadata_take(&m, &e->runner->program, o && o->output_partition_graphs, out_data, out_size);
+    status = hr_metadata_take(&m, o && o->output_partition_graphs ? e->runner : NULL, out_data, out_size);
     for (int32_t i = 0; status && i < e->literal.fetch_count; ++i) hr_tensor_release(&out_fetches[i]);
   }
   hr_metadata_deinit(&m);

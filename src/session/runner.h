@@ -5,7 +5,7 @@
 #define HR_SESSION_RUNNER_H
 #include "exec/plan.h"
 #include "rt/device.h"
-#include "session/program.h"
+#include "session/partition.h"
 
 typedef struct hr_runner hr_runner_t;
 typedef struct hr_runner_binding hr_runner_binding_t; /* the runner's own: a caller's order of feeds and fetches */
@@ -21,6 +21,7 @@ typedef struct {
 struct hr_runner {
   const hr_runner_table_t* table;
   hr_program_t program;         /* owned; alive as long as the plans made of it */
+  hr_partition_t partition;     /* count 0: the program was not partitioned */
 };
 
 /* On this process's devices, one part for each that the program uses. Takes the program over, also on failure.
