@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The golden partition: s += w*x + b with the variables on a parameter server. Names, ends and edge numbers are those of a recorded exchange
- * between TensorFlow's master and workers (RegisterGraph and RecvTensor). Then what shares a transfer, control edges, references, loops. */
+/* The golden partition: s += w*x + b with the variables on a parameter server. Names, ends and edge numbers are those of a recorded
+ * exchange between TensorFlow's master and workers (RegisterGraph and RecvTensor). Then what shares a transfer, control edges, references,
+ * loops. */
 #include "session/partition.h"
 #include "rt/rendezvous_key.h"
 #include "unit/session/program_maker.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where nodes are put: requests whole and in part, groups, neighbours, soft placement, what is refused and why, what a session remembers. */
+/* Where nodes are put: requests whole and in part, groups, neighbours, soft placement, what is refused and why, what a session remembers.
+ */
 #include "session/place.h"
 #include "unit/session/program_maker.h"
 
@@ -38,7 +39,8 @@ HR_TEST(requests_references_neighbours) {
   hr_device_set_t* set = cluster();
   hr_graph_t* g = maker_graph();
   hr_value_t x = maker_placeholder(g, "x", HR_F32, NULL);
-  hr_value_t w = on(maker_variable(g, "w", &hr_pshape_unknown), "/job:ps/task:1"), c = maker_const(g, "c", 1), alone = maker_const(g, "alone", 2);
+  hr_value_t w = on(maker_variable(g, "w", &hr_pshape_unknown), "/job:ps/task:1"), c = maker_const(g, "c", 1),
+             alone = maker_const(g, "alone", 2);
   hr_value_t assign = maker_2(g, "Assign", "assign", w, c), read = maker_1(g, "Identity", "read", w);
   hr_value_t product = on(maker_2(g, "Mul", "product", x, read), "/cpu:1"), shape = maker_1(g, "Shape", "shape", product);
   hr_value_t fetch[] = {assign, shape, alone, on(maker_1(g, "Neg", "short", product), "/job:ps")};
