@@ -2,6 +2,7 @@
 /* Frames: the slots of one step, leased from their plan. A thread mostly gets back the frame that it used last, by one exchange;
  * a list behind a mutex takes the rest. There are never more frames than steps that ran at once. */
 #include "base/alloc.h"
+#include "exec/flow.h"
 #include "exec/plan_state.h"
 
 static atomic_uint next_thread;
@@ -13,6 +14,10 @@ static unsigned quick_index(void) {
 }
 
 static hr_frame_t* frame_create(const hr_plan_t* p) {
+  if (p->flow) {
+    hr_flow_run_t* r = hr_flow_run_create(p);
+    return r ? &r->base : NULL;
+  }
   size_t head = (sizeof(hr_frame_t) + 63) & ~(size_t)63;
   size_t bytes;
   if (!hr_size_mul((size_t)p->slot_count, sizeof(hr_slot_t), &bytes) || !hr_size_add(bytes, head, &bytes)) return NULL;
@@ -26,6 +31,10 @@ static hr_frame_t* frame_create(const hr_plan_t* p) {
 
 static void frame_destroy(const hr_plan_t* p, hr_frame_t* f) {
   if (!f) return;
+  if (p->flow) {
+    hr_flow_run_destroy((hr_flow_run_t*)f);
+    return;
+  }
   for (int32_t i = 0; i < p->constant_count; ++i) hr_tensor_release(&f->slots[p->feed_count + i].value);
   hr_free(f);
 }

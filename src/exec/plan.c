@@ -2,6 +2,7 @@
 /* Making and destroying plans, and binding a caller's order of feeds and fetches to a plan's. */
 #include "exec/plan.h"
 #include "base/alloc.h"
+#include "exec/flow.h"
 #include "exec/plan_state.h"
 
 bool hr_plan_is_constant(const hr_node_t* node) { return node->attrs.def->node_class == HR_NODE_CONST; }
@@ -10,19 +11,10 @@ const hr_tensor_t* hr_plan_constant(const hr_node_t* node) {
   return node->constant ? node->constant : hr_attrs_tensor(&node->attrs, "value");
 }
 
-static hr_status_t check_node_class(const hr_node_t* n) {
-  switch (n->attrs.def->node_class) {
-    case HR_NODE_ORDINARY: case HR_NODE_CONST: case HR_NODE_IDENTITY: case HR_NODE_NO_OP: case HR_NODE_PLACEHOLDER: case HR_NODE_ARG:
-    case HR_NODE_CONTROL_TRIGGER: return NULL;
-    default: return HR_ERROR(UNIMPLEMENTED, "node '%s' is a %s, which steps cannot run yet", n->name.data, n->attrs.def->name.data);
-  }
-}
-
 static hr_status_t check_nodes(const hr_plan_desc_t* d, int64_t* out_id_limit) {
   int64_t limit = 0;
   if (d->node_count >= INT32_MAX / 4) return HR_ERROR(RESOURCE_EXHAUSTED, "a plan of %lld nodes is too large", (long long)d->node_count);
   for (int64_t i = 0; i < d->node_count; ++i) {
-    HR_TRY(check_node_class(d->nodes[i]));
     if (d->nodes[i]->id >= limit) limit = d->nodes[i]->id + 1;
   }
   for (int32_t i = 0; i < d->feed_count; ++i)
@@ -58,6 +50,15 @@ static void mark_deferrable(hr_plan_t* p, hr_node_t* const* order) {
   }
 }
 
+static hr_status_t build_flow(hr_plan_t* p, const hr_plan_desc_t* d, hr_arena_t* scratch, hr_node_t** order, int64_t id_limit) {
+  if (d->keep_values)
+    return HR_ERROR(UNIMPLEMENTED, "partial runs of graphs with loops, conditionals or asynchronous nodes are not supported");
+  HR_TRY(hr_flow_build(p, scratch, d, order, id_limit));
+  HR_TRY(hr_plan_choose_kernels(p, scratch, d, order));
+  hr_flow_choose_actions(p, order);
+  return hr_plan_bind(p, NULL, NULL, p->fetch_count, &p->own);
+}
+
 static hr_status_t build_plan(hr_plan_t* p, const hr_plan_desc_t* d, hr_arena_t* scratch) {
   int64_t id_limit = 0;
   HR_TRY(check_nodes(d, &id_limit));
@@ -67,6 +68,9 @@ static hr_status_t build_plan(hr_plan_t* p, const hr_plan_desc_t* d, hr_arena_t*
   p->feed_count = d->feed_count;
   p->fetch_count = d->fetch_count;
   HR_TRY(hr_plan_order(scratch, order, d->node_count, id_limit));
+  bool flow;
+  HR_TRY(hr_flow_is_needed(order, d->node_count, &flow));
+  if (flow) return build_flow(p, d, scratch, order, id_limit);
   HR_TRY(hr_plan_assign_slots(p, scratch, d, order, id_limit));
   HR_TRY(hr_plan_choose_kernels(p, scratch, d, order));
   HR_TRY(cut_segments(p, order));

@@ -2,9 +2,12 @@
 /* The order of a plan's nodes: the given one wherever edges allow, except that nodes which may wait for another step come as late as
  * they can, those that give (enqueues) before those that take (dequeues): a step should have done what it can before it sleeps.
  *
+ * Edges from a NextIteration back to its Merge do not count.
+ *
  * The given order is the order in which the nodes were made. For a training graph that puts updates of variables after every use of
  * their old values, so that the updates work in place. */
 #include "exec/plan_state.h"
+#include "graph/order.h"
 
 typedef struct {
   hr_node_t** nodes;
@@ -28,7 +31,7 @@ static void each_in_edge(order_t* o, int32_t index, edge_fn_t fn) {
   const hr_node_t* n = o->nodes[index];
   for (int32_t i = 0; i < n->input_count; ++i) {
     const hr_node_t* from = n->inputs[i].node;
-    if (from && o->place[from->id] >= 0) fn(o, o->place[from->id], index);
+    if (from && o->place[from->id] >= 0 && !hr_order_is_back_edge(from, n)) fn(o, o->place[from->id], index);
   }
   for (int32_t i = 0; i < n->control_count; ++i) {
     if (o->place[n->controls[i]->id] >= 0) fn(o, o->place[n->controls[i]->id], index);
@@ -68,7 +71,7 @@ static bool order_holds(const order_t* o) {
     const hr_node_t* n = o->nodes[i];
     if (node_rank(n)) return false;
     for (int32_t j = 0; j < n->input_count; ++j)
-      if (n->inputs[j].node && o->place[n->inputs[j].node->id] >= i) return false;
+      if (n->inputs[j].node && o->place[n->inputs[j].node->id] >= i && !hr_order_is_back_edge(n->inputs[j].node, n)) return false;
     for (int32_t j = 0; j < n->control_count; ++j)
       if (o->place[n->controls[j]->id] >= i) return false;
   }

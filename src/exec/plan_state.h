@@ -38,6 +38,7 @@ struct hr_plan {
   int32_t need_words;    /* plans that keep values: which feeds a site, and a fetch, depends on; bits, so many words each */
   uint64_t* site_needs;
   uint64_t* fetch_needs;
+  struct hr_flow* flow;  /* of the general path (exec/flow.h); NULL: a straight list */
   hr_mutex_t mu;         /* guards frames */
   hr_frame_t* frames;
   struct { _Alignas(64) _Atomic(hr_frame_t*) frame; } quick[HR_PLAN_QUICK]; /* one a thread, mostly */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step: the straight loop over a plan's sites, in the caller's thread. Two loops, one with an observer and one without, so that nobody
- * pays for watching. `run_sites` is the one place that decides who runs the next site. */
+/* One step: the straight loop over a plan's sites, in the caller's thread; plans with control flow go to flow_run.c. Two loops, one with an
+ * observer and one without, so that nobody pays for watching. */
 #include "base/clock.h"
+#include "exec/flow.h"
 #include "exec/plan_state.h"
+#include "rt/step_locals.h"
 
 hr_status_t hr_step_failure(hr_step_t* step, const hr_site_t* site, hr_status_t take_status) {
   if (hr_status_code(take_status) == HR_CANCELLED && hr_cancel_is_set(step->cancel)) {
@@ -51,7 +53,13 @@ static hr_status_t run_sites(const hr_plan_t* p, hr_kernel_ctx_t* k) {
   return NULL;
 }
 
-static hr_status_t step_fetch(const hr_plan_binding_t* b, hr_slot_t* slots, hr_tensor_t* out_fetches) {
+/* On the general path a value may be dead; on the straight one a kernel forgot it. */
+static __attribute__((noinline, cold)) hr_status_t no_value(const hr_plan_t* p, int32_t fetch) {
+  if (p->flow) return HR_ERROR(INVALID_ARGUMENT, "Retval[%d] does not have value: it is of a branch that was not taken", fetch);
+  return HR_ERROR(INTERNAL, "fetch %d has no value: its kernel set none", fetch);
+}
+
+static hr_status_t step_fetch(const hr_plan_t* p, const hr_plan_binding_t* b, hr_slot_t* slots, hr_tensor_t* out_fetches) {
   hr_status_t status = NULL;
   int32_t done = 0;
   for (; done < b->fetch_count && !status; ++done) {
@@ -62,7 +70,7 @@ static hr_status_t step_fetch(const hr_plan_binding_t* b, hr_slot_t* slots, hr_t
     if (f->move && hr_buffer_is_alone(value->buffer)) {
       hr_tensor_move(value, out);
     } else if (!value->buffer) {
-      status = HR_ERROR(INTERNAL, "fetch %d has no value: its kernel set none", f->out);
+      status = no_value(p, f->out);
     } else {
       status = hr_tensor_clone(value, out);
       if (f->move) hr_tensor_release(value);
@@ -72,17 +80,29 @@ static hr_status_t step_fetch(const hr_plan_binding_t* b, hr_slot_t* slots, hr_t
   return status;
 }
 
+static hr_status_t run_frame(hr_plan_t* p, hr_frame_t* frame, hr_step_t* step) {
+  if (__builtin_expect(p->flow != NULL, 0)) return hr_step_finish(step, hr_flow_run(p, frame, step));
+  hr_kernel_ctx_t k = {.slots = frame->slots, .step = step, .threads = step->threads, .spare = &frame->slots[p->spare]};
+  return hr_step_finish(step, run_sites(p, &k));
+}
+
 hr_status_t hr_plan_run_bound(hr_plan_t* p, const hr_plan_binding_t* b, hr_step_t* step, const hr_tensor_t* feeds,
                               hr_tensor_t* out_fetches) {
   hr_frame_t* frame = hr_plan_lease_frame(p);
   if (!frame) return hr_status_out_of_memory();
   hr_slot_t* slots = frame->slots;
   for (int32_t i = 0; i < p->feed_count; ++i) hr_tensor_lend(&feeds[b->feed_from[i]], &slots[i].value);
-  hr_kernel_ctx_t k = {.slots = slots, .step = step, .threads = step->threads, .spare = &slots[p->spare]};
-  hr_status_t status = hr_step_finish(step, run_sites(p, &k));
-  if (!status) status = step_fetch(b, slots, out_fetches);
-  if (status) hr_frame_sweep(p, frame);
+  hr_step_locals_t locals, *given = step->locals;
+  if (!given) {
+    hr_step_locals_init(&locals);
+    step->locals = &locals;
+  }
+  hr_status_t status = run_frame(p, frame, step);
+  if (!status) status = step_fetch(p, b, slots, out_fetches);
+  if (status || p->flow) hr_frame_sweep(p, frame);
   hr_plan_return_frame(p, frame);
+  step->locals = given;
+  if (!given && atomic_load_explicit(&locals.resources, memory_order_acquire)) hr_step_locals_deinit(&locals);
   return status;
 }
 
