@@ -2,8 +2,8 @@
 /* From nodes to sites and slots of the general path; flow_edges.c adds who tells whom.
  *
  * Nodes that cost a site nothing: feeds and constants lie in their slots, and an Identity or LoopCond that waits for nothing but its input
- * is its input: whoever reads or waits for it reads and waits for that. A constant that waits for a node, as constants inside a loop do, is
- * read from its slot by whoever also waits for that node. Only a Merge must be told of each of its inputs, so what it reads stays a site. */
+ * is its input: whoever reads or waits for it reads and waits for that. A constant that waits for a node, as constants inside a loop do,
+ * is read from its slot by whoever also waits for that node. Only a Merge must be told of each input, so what it reads stays a site. */
 #include "exec/flow_plan.h"
 #include "base/alloc.h"
 
@@ -407,7 +407,8 @@ static hr_status_t place_values(flow_build_t* b) {
   }
   for (int32_t i = 0; i < b->value_count; ++i) {
     const flow_value_t* v = &b->values[i];
-    if (v->kind == FLOW_CONSTANT_VALUE && v->slot >= 0) f->frames[v->frame].constants[v->slot - f->frames[v->frame].first_constant] = v->constant;
+    hr_flow_frame_t* frame = &f->frames[v->frame];
+    if (v->kind == FLOW_CONSTANT_VALUE && v->slot >= 0) frame->constants[v->slot - frame->first_constant] = v->constant;
   }
   return NULL;
 }
