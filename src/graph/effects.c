@@ -19,6 +19,7 @@ static bool op_is_quiet(hr_str_t op) {
                                       "ParameterizedTruncatedNormal",
                                       "TruncatedNormal",
                                       "DeviceIndex",
+                                      "DisableCopyOnRead",
                                       "FakeParam"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
     if (hr_str_is(op, names[i])) return true;

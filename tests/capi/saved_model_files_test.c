@@ -218,12 +218,4 @@ TEST(a_damaged_model_is_a_status) {
   free(bytes);
   copy_remove(dir);
 }
-
-TEST(a_model_of_functions_says_which_op_is_missing) {
-  model_t m;
-  CHECK(!model_open(&m, FILES "saved_model_tf2"));
-  CHECK(TF_GetCode(m.s) == TF_NOT_FOUND || TF_GetCode(m.s) == TF_UNIMPLEMENTED);
-  CHECK_HAS(TF_Message(m.s), "PartitionedCall");
-  model_close(&m);
-}
 TEST_MAIN()

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small ops that graphs of functions are full of: FakeParam, ToBool, DeviceIndex; and Fact. */
+/* Small ops that graphs of functions are full of: FakeParam, ToBool, DeviceIndex, DisableCopyOnRead; and Fact. */
 #include "op/attrs_of.h"
 #include "op/infer_fns.h"
 #include "ops/flow/call_inputs.h"
 #include "rt/device_name.h"
 
-extern const hr_op_t hr_op_FakeParam, hr_op_ToBool, hr_op_DeviceIndex, hr_op_Fact;
+extern const hr_op_t hr_op_FakeParam, hr_op_ToBool, hr_op_DeviceIndex, hr_op_DisableCopyOnRead, hr_op_Fact;
 
 /* --- FakeParam: fills a place in a branch that has no value for it; nobody reads it, so its unknown sizes are 0 --------------------- */
 typedef struct {
@@ -83,6 +83,21 @@ const hr_op_t hr_op_DeviceIndex = {.name = "DeviceIndex",
                                    HR_KERNELS({.prepared_bytes = sizeof(int32_t), .prepare = index_prepare, .compute = index_compute}),
                                    .doc = "The place of this device's type among device_names; their number when it is not there.",
                                    HR_HERE};
+
+/* --- DisableCopyOnRead: values that are read share memory with the variable here in any case ------------------------------------------ */
+static hr_status_t copy_compute(hr_kernel_ctx_t* k) {
+  (void)k;
+  return NULL;
+}
+
+const hr_op_t hr_op_DisableCopyOnRead = {.name = "DisableCopyOnRead",
+                                         .sig = "resource: resource ->",
+                                         .attrs = "",
+                                         .flags = HR_OP_STATEFUL,
+                                         .shape = hr_infer_none,
+                                         HR_KERNELS(HR_CPU_ANY(copy_compute)),
+                                         .doc = "Asks that reading a variable copy nothing, which it never does.",
+                                         HR_HERE};
 
 /* --- Fact ---------------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t fact_compute(hr_kernel_ctx_t* k) {
