@@ -35,6 +35,7 @@ hr_status_t hr_pass_inline(hr_program_t* p, const hr_session_options_t* o) {
   hr_expand_t x;
   (void)o;
   hr_expand_init(&x, p->graph, &program_edit, p);
+  x.lowers = true;
   hr_status_t status = hr_expand_push(&x, p->graph->nodes.data, p->graph->nodes.count, -1);
   bool any = x.items.count > 0;
   if (!status && any) status = hr_expand_run(&x);

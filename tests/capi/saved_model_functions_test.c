@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SavedModels that TensorFlow 2.21's tf.saved_model.save wrote (tests/golden/files): signatures that are calls of functions, restored and
- * initialised through functions, run by their endpoint names. A loop (saved_model_tf2), a Keras network (saved_model_keras), a tf.Module with a
- * variable that a call adds to, a branch and a table (saved_model_module). */
+ * initialised through functions, run by their endpoint names. A loop (saved_model_tf2), a Keras network (saved_model_keras), a tf.Module
+ * with a variable that a call adds to, a branch and a table (saved_model_module). */
 #include "help.h"
 
 #define FILES HR_TEST_SOURCE_DIR "/tests/golden/files/"

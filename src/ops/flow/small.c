@@ -3,6 +3,7 @@
 #include "op/attrs_of.h"
 #include "op/infer_fns.h"
 #include "ops/flow/call_inputs.h"
+#include "ops/state/variable.h"
 #include "rt/device_name.h"
 
 extern const hr_op_t hr_op_FakeParam, hr_op_ToBool, hr_op_DeviceIndex, hr_op_DisableCopyOnRead, hr_op_Fact;
@@ -86,8 +87,12 @@ const hr_op_t hr_op_DeviceIndex = {.name = "DeviceIndex",
 
 /* --- DisableCopyOnRead: values that are read share memory with the variable here in any case ------------------------------------------ */
 static hr_status_t copy_compute(hr_kernel_ctx_t* k) {
-  (void)k;
-  return NULL;
+  hr_variable_t* v = NULL;
+  hr_tensor_t value = {0};
+  HR_TRY(hr_variable_input(k, 0, &v));
+  hr_status_t status = hr_variable_read(v, &value); /* FAILED_PRECONDITION when it has no value */
+  hr_tensor_release(&value);
+  return status;
 }
 
 const hr_op_t hr_op_DisableCopyOnRead = {.name = "DisableCopyOnRead",
