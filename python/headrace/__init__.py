@@ -63,10 +63,16 @@ _NAMES = {
         "random_uniform random_normal truncated_normal random_shuffle random_crop multinomial random_gamma random_poisson "
         "get_seed",
     "control":
-        "group tuple no_op cond case while_loop map_fn Assert assert_equal assert_less assert_less_equal assert_greater "
+        "group tuple no_op Assert assert_equal assert_less assert_less_equal assert_greater "
         "assert_greater_equal assert_positive assert_negative assert_non_negative assert_non_positive assert_rank "
         "assert_rank_at_least assert_type assert_scalar Print print py_func with_dependencies numeric_py_func=py_func "
         "executing_eagerly tables_initializer initialize_all_tables=tables_initializer",
+    "flow":
+        "cond case while_loop smart_cond",
+    "tensor_array":
+        "TensorArray",
+    "functional":
+        "map_fn foldl foldr scan",
     "gradients":
         "gradients hessians IndexedSlices IndexedSlicesValue SparseTensor SparseTensorValue RegisterGradient NotDifferentiable "
         "NoGradient AggregationMethod custom_gradient no_gradient=NotDifferentiable recompute_grad",

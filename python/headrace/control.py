@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order and checks: groups, dependencies, assertions, printing; conditionals of two branches."""
+"""Order and checks: groups, dependencies, assertions, printing."""
 import builtins
 
 from headrace import _headrace, dtypes
@@ -37,7 +37,7 @@ def with_dependencies(dependencies, output_tensor, name=None):
     """output_tensor, to be had after the dependencies ran."""
     values = list(dependencies) + [output_tensor]
     with name_scope(name, "control_dependency", values) as scope:
-        with get_default_graph().colocate_with(None):
+        with get_default_graph().colocate_with(getattr(output_tensor, "values", output_tensor)):
             with control_dependencies(dependencies):
                 if type(output_tensor).__name__ == "IndexedSlices":
                     from headrace.gradients import IndexedSlices
@@ -75,29 +75,30 @@ def tables_initializer(name="init_all_tables"):
 
 # --- checks -------------------------------------------------------------
 def Assert(condition, data, summarize=None, name=None):
-    """An operation that fails with INVALID_ARGUMENT, showing data, unless condition holds."""
+    """An operation that fails with INVALID_ARGUMENT, showing data, unless condition holds. Data that could be large, or far away, is only
+    looked at when it does not."""
     with name_scope(name, "Assert", [condition] + list(data)):
-        for d in data:
-            convert_to_tensor(d)  # TensorFlow looks at their types so, and the names of what comes later count these constants
-        return gen.Assert(condition, list(data), summarize=3 if summarize is None else summarize, name="Assert")
+        kinds = [convert_to_tensor(d).dtype.base_dtype for d in data]  # TensorFlow looks so, and names of what comes later count these constants
+        condition = convert_to_tensor(condition, name="Condition")
+        summarize = 3 if summarize is None else summarize
+        if all(kind in (dtypes.string, dtypes.int32) for kind in kinds) or not _headrace.has_op("Switch"):
+            return gen.Assert(condition, list(data), summarize=summarize, name="Assert")
+        from headrace.flow import cond
+        return cond(condition, no_op, lambda: gen.Assert(condition, list(data), summarize=summarize, name="Assert"), name="AssertGuard").op
 
 
 def _comparison(op_name, op, word, static):
     def check(x, y, data=None, summarize=None, message=None, name=None):
         from headrace.math import reduce_all
+        if op_name == "assert_equal":
+            with name_scope(name, op_name, [x, y, data]):  # TensorFlow opens it twice
+                if x is y:
+                    return no_op()
         with name_scope(name, op_name, [x, y, data]):
             x, y = convert_to_tensor(x, name="x"), convert_to_tensor(y, name="y")
             if data is None:
-                data = [
-    message or "",
-    "Condition x %s y did not hold element-wise:" %
-    word,
-    "x (%s) = " %
-    x.name,
-    x,
-    "y (%s) = " %
-    y.name,
-     y]
+                data = ["Condition x %s y did not hold element-wise:" % word, "x (%s) = " % x.name, x, "y (%s) = " % y.name, y]
+                data = [message] + data if message else data
             a, b = constant_value(x), constant_value(y)
             if a is not None and b is not None and not static(a, b).all():
                 from headrace.errors import InvalidArgumentError
@@ -124,49 +125,51 @@ def _make_comparisons():
 assert_equal, assert_less, assert_less_equal, assert_greater, assert_greater_equal, assert_none_equal = _make_comparisons()
 
 
-def _sign_check(op_name, comparison, flipped):
+def _sign_check(op_name, comparison, word, flipped):
     def check(x, data=None, summarize=None, message=None, name=None):
         with name_scope(name, op_name, [x]):
             x = convert_to_tensor(x, name="x")
+            if data is None:
+                data = [message or "", "Condition x %s 0 did not hold element-wise:" % word, "x (%s) = " % x.name, x]
             zero = convert_to_tensor(0, x.dtype.base_dtype)
-            return comparison(zero, x, data, summarize, message) if flipped else comparison(x, zero, data, summarize, message)
+            return comparison(zero, x, data, summarize) if flipped else comparison(x, zero, data, summarize)
     return check
 
 
-assert_positive, assert_negative = _sign_check("assert_positive", assert_less, True), _sign_check("assert_negative", assert_less, False)
-assert_non_negative, assert_non_positive = (_sign_check("assert_non_negative", assert_less_equal, True),
-                                            _sign_check("assert_non_positive", assert_less_equal, False))
+assert_positive, assert_negative = _sign_check("assert_positive", assert_less, ">", True), _sign_check("assert_negative", assert_less, "<", False)
+assert_non_negative, assert_non_positive = (_sign_check("assert_non_negative", assert_less_equal, ">=", True),
+                                            _sign_check("assert_non_positive", assert_less_equal, "<=", False))
 
 
-def assert_rank(x, rank, data=None, summarize=None, message=None, name=None):
-    with name_scope(name, "assert_rank", [x]):
-        x = convert_to_tensor(x, name="x")
-        if x.shape.rank is not None:
-            if x.shape.rank != rank:
-                raise ValueError(
-    "%s. Tensor %s must have rank %s. Received rank %s, shape %s" %
-     (message or "", x.name, rank, x.shape.rank, x.shape))
-            return gen.NoOp(name="static_checks_determined_all_ok")
-        return Assert(gen.Equal(gen.Rank(x), rank), data or ["Tensor %s must have rank" % x.name, gen.Shape(x)], summarize)
+def _rank_check(op_name, words, static, op):
+    def check(x, rank, data=None, summarize=None, message=None, name=None):
+        with name_scope(name, op_name, [x, rank] + list(data or [])):
+            from headrace.array import shape
+            x, rank = convert_to_tensor(x, name="x"), convert_to_tensor(rank, name="rank")
+            message_ = message or ""
+            known = constant_value(rank)
+            if data is None:
+                data = [message_, "Tensor %s must have rank%s" % (x.name, words), rank, "Received shape: ", shape(x)]
+            assert_type(rank, dtypes.int32)
+            if x.shape.rank is not None and known is not None:
+                if not static(x.shape.rank, int(known)):
+                    raise ValueError("%s. Tensor %s must have rank%s %d. Received rank %d, shape %s"
+                                     % (message_, x.name, words, known, x.shape.rank, x.shape))
+                return gen.NoOp(name="static_checks_determined_all_ok")
+            return Assert(getattr(gen, op)(gen.Rank(x), rank), data, summarize)
+    return check
 
 
-def assert_rank_at_least(x, rank, data=None, summarize=None, message=None, name=None):
-    with name_scope(name, "assert_rank_at_least", [x]):
-        x = convert_to_tensor(x, name="x")
-        if x.shape.rank is not None:
-            if x.shape.rank < rank:
-                raise ValueError(
-    "%s. Tensor %s must have rank at least %s. Received rank %s, shape %s" %
-     (message or "", x.name, rank, x.shape.rank, x.shape))
-            return gen.NoOp(name="static_checks_determined_all_ok")
-        return Assert(gen.GreaterEqual(gen.Rank(x), rank), data or ["Tensor %s must have rank at least" % x.name, gen.Shape(x)], summarize)
+assert_rank = _rank_check("assert_rank", "", lambda a, b: a == b, "Equal")
+assert_rank_at_least = _rank_check("assert_rank_at_least", " at least", lambda a, b: a >= b, "GreaterEqual")
 
 
 def assert_type(tensor, tf_type, message=None, name=None):
-    tensor = convert_to_tensor(tensor, name="tensor")
-    if tensor.dtype.base_dtype is not dtypes.as_dtype(tf_type):
-        raise TypeError("%s. Tensor %s must be of type %r; got %r" % (message or "", tensor.name, tf_type, tensor.dtype))
-    return gen.NoOp(name="statically_determined_correct_type")
+    with name_scope(name, "assert_type", [tensor]):
+        tensor = convert_to_tensor(tensor, name="tensor")
+        if tensor.dtype.base_dtype is not dtypes.as_dtype(tf_type):
+            raise TypeError("%s. Tensor %s must be of type %r; got %r" % (message or "", tensor.name, tf_type, tensor.dtype))
+        return gen.NoOp(name="statically_determined_correct_type")
 
 
 def assert_scalar(tensor, name=None, message=None):
@@ -191,29 +194,6 @@ def print(*inputs, **kwargs):
     template = kwargs.pop("sep", " ").join("{}" if isinstance(i, _Tensor) else str(i) for i in inputs)
     return gen.PrintV2(string_format(template, [i for i in inputs if isinstance(i, _Tensor)], summarize=kwargs.pop("summarize", 3)),
                        output_stream=where, end=kwargs.pop("end", "\n"), name=kwargs.pop("name", None))
-
-
-# --- branches -----------------------------------------------------------
-def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
-    """What true_fn gives when pred holds, else what false_fn gives. A pred that is known while the graph is built picks the branch then."""
-    true_fn, false_fn = true_fn or fn1, false_fn or fn2
-    if not callable(true_fn) or not callable(false_fn):
-        raise TypeError("cond needs two functions, true_fn and false_fn")
-    if isinstance(pred, bool):
-        raise TypeError("pred must not be a Python bool")
-    raise NotImplementedError("tf.cond: conditional execution of subgraphs is not part of this version")
-
-
-def case(*args, **kwargs):
-    raise NotImplementedError("tf.case: conditional execution of subgraphs is not part of this version")
-
-
-def while_loop(*args, **kwargs):
-    raise NotImplementedError("tf.while_loop: loops are not part of this version")
-
-
-def map_fn(*args, **kwargs):
-    raise NotImplementedError("tf.map_fn: loops are not part of this version")
 
 
 def py_func(*args, **kwargs):

@@ -84,13 +84,36 @@ class _Controls(object):
 
     def __enter__(self):
         g = self._graph
-        self._old = g._controls
+        self._old, self._context = g._controls, g._context
+        if self._fresh:
+            g._context = None
         g._controls = ([] if self._fresh else self._old) + ([self] if self.ops else [])
         g._update_decorated()
         return self
 
     def __exit__(self, *unused):
         self._graph._controls = self._old
+        if self._fresh:
+            self._graph._set_control_flow_context(self._context)
+        self._graph._update_decorated()
+        return False
+
+
+class _Colocation(object):
+    """Operations made inside lie where others do: devices said around it do not count."""
+    __slots__ = ("_graph", "_ops", "_old")
+
+    def __init__(self, graph, ops):
+        self._graph, self._ops = graph, ops
+
+    def __enter__(self):
+        g = self._graph
+        self._old = g._colocation, g._devices
+        g._colocation, g._devices = self._ops, []
+        g._update_decorated()
+
+    def __exit__(self, *unused):
+        self._graph._colocation, self._graph._devices = self._old
         self._graph._update_decorated()
         return False
 
@@ -110,6 +133,7 @@ class Graph(_headrace.Graph):
         self._lock = threading.RLock()
         self._unfeedable, self._unfetchable = set(), set()
         self._container = ""
+        self._context = None       # ControlFlowContext that new operations lie in
 
     # --- names
     def name_scope(self, name):
@@ -235,19 +259,34 @@ class Graph(_headrace.Graph):
         return self._create(op_type, inputs, attrs or {}, name)
 
     def _update_decorated(self):
-        self._decorated = int(bool(self._controls or self._devices or self._colocation or self._attr_scopes or self._overrides))
+        self._decorated = int(bool(self._context or self._controls or self._devices or self._colocation or self._attr_scopes or self._overrides))
 
-    def _decorate(self, op_type, name, inputs):
-        """What the scopes say about a new operation: called by the extension when `_decorated`."""
-        controls, seen = [], set()
-        input_ops = [t.op for t in inputs]
+    def _get_control_flow_context(self):
+        return self._context
+
+    def _set_control_flow_context(self, context):
+        """Operations made from here on lie in this context (contexts.py); what came before is not its business."""
+        self._context = context
+        if context is not None:
+            context._seen = self.node_count()
+        self._update_decorated()
+
+    def _controls_for(self, input_ops):
+        """What a new operation on these waits for: the scopes' operations, but for a scope inside which one of the inputs was made."""
+        found = {}
         for scope in self._controls:
-            if any(op in scope._inside for op in input_ops):
-                continue
-            for op in scope.ops:
-                if op not in seen and op not in input_ops:
-                    seen.add(op)
-                    controls.append(op)
+            if not any(op in scope._inside for op in input_ops):
+                found.update((op, None) for op in scope.ops if op not in input_ops)
+        return list(found)
+
+    def _note_made(self, op):
+        for scope in self._controls:
+            scope._inside.add(op)
+
+    def _decorate(self, op_type, name, inputs, refs=0):
+        """What the scopes say about a new operation: called by the extension when `_decorated`, and for what takes references, with a bit set
+        for each of those inputs: such an operation lies where the referred variable does, whatever device is said around it."""
+        controls = self._controls_for([t.op for t in inputs]) if self._controls else []
         attrs = {}
         for key, value in self._attr_scopes.items():
             if callable(value):
@@ -256,18 +295,23 @@ class Graph(_headrace.Graph):
                 attrs[key] = value
         if op_type in self._overrides:
             attrs["_gradient_op_type"] = self._overrides[op_type]
-        device = self._device_for(op_type, name, inputs)
-        if self._colocation:
+        colocation = self._colocation
+        if refs:
+            colocation = colocation + [t.op for i, t in enumerate(inputs) if refs >> i & 1]
+        device = "" if refs else self._device_for(op_type, name, inputs)
+        if colocation:
             groups = set()
-            for op in self._colocation:
+            for op in colocation:
                 groups.update(op.colocation_groups())
-                device = op.device or device
+            device = next((op.device for op in colocation if op.device), device)
             attrs["_class"] = sorted(g.decode() if isinstance(g, bytes) else g for g in groups)
         return device, controls, attrs
 
     def _created(self, op):
-        for scope in self._controls:
-            scope._inside.add(op)
+        if self._controls:
+            self._note_made(op)
+        if self._context is not None:
+            self._context.created(op)
 
     def _device_for(self, op_type, name, inputs):
         if not self._devices:
@@ -283,10 +327,23 @@ class Graph(_headrace.Graph):
                 device = merge(said, device)
         return device
 
+    def _settle_made(self, first):
+        """Devices of the nodes from id `first` on, which C made: where what they are colocated with lies, else what the scopes say."""
+        if not self._devices and not self._colocation:
+            return
+        for op in self._operations()[first:]:
+            if op.device:
+                continue
+            with_name = next((g[5:].decode() for g in op.colocation_groups()), op.name)
+            other = self._find(with_name)
+            device = other.device if other is not None and other is not op else self._device_for(op.type, op.name, op.inputs)
+            if device:
+                op._set_device(device)
+
     def control_dependencies(self, control_inputs):
         if control_inputs is None:
             return _Controls(self, [], True)
-        ops, seen = [], set()
+        ops, seen = [], set(op for scope in self._controls for op in scope.ops)
         for c in control_inputs:
             if isinstance(c, _headrace.Operation):
                 op = c
@@ -326,8 +383,7 @@ class Graph(_headrace.Graph):
     def colocate_with(self, op, ignore_existing=False):
         op = None if op is None else op if isinstance(op, _headrace.Operation) else self.as_graph_element(op)
         op = op.op if isinstance(op, _headrace.Tensor) else op
-        return self._stack_scope("_colocation", lambda old: (
-            [] if ignore_existing or op is None else old) + ([op] if op is not None else []))
+        return _Colocation(self, ([] if ignore_existing or op is None else self._colocation) + ([op] if op is not None else []))
 
     def _colocate_with_for_gradient(self, op, gradient_uid, ignore_existing=False):
         return self.colocate_with(op, ignore_existing)

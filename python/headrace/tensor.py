@@ -9,6 +9,7 @@ _Tensor, _Operation = _headrace.Tensor, _headrace.Operation
 
 class Operation(_Operation):
     """A node of a graph. Made by the graph alone."""
+    _context = None  # the ControlFlowContext that it was made in
 
     @property
     def node_def(self):
@@ -40,6 +41,12 @@ class Operation(_Operation):
     def _add_control_inputs(self, ops):
         for op in ops:
             self._add_control_input(op)
+
+    def _get_control_flow_context(self):
+        return self._context
+
+    def _set_control_flow_context(self, context):
+        self._context = context
 
     def __repr__(self):
         return "<tf.Operation '%s' type=%s>" % (self.name, self.type)

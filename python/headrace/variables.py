@@ -163,11 +163,11 @@ class Variable:
     def initialized_value(self):
         """The value, or where it has none yet the initial value: for other variables' initial values. In a runtime without conditionals (no op
         Switch) it is the initial value itself: the same while variables are initialised together."""
-        from . import _headrace, control
+        from . import _headrace, flow
         with G.init_scope():
             if not _headrace.has_op("Switch"):
                 return self.initial_value
-            return control.cond(is_variable_initialized(self), self.read_value, lambda: self.initial_value)
+            return flow.cond(is_variable_initialized(self), self.read_value, lambda: self.initial_value)
 
     def count_up_to(self, limit):
         return gen.CountUpTo(self._handle, limit=limit)

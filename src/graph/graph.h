@@ -91,6 +91,7 @@ HR_MUST_USE hr_status_t hr_graph_add(hr_graph_t* g, const hr_node_desc_t* desc, 
 /* Replaces an input; the type must fit; keeps consumer lists. */
 HR_MUST_USE hr_status_t hr_graph_set_input(hr_graph_t* g, hr_node_t* node, int input, hr_value_t from);
 HR_MUST_USE hr_status_t hr_graph_add_control(hr_graph_t* g, hr_node_t* node, hr_node_t* waits_for);
+void hr_graph_remove_controls(hr_node_t* node); /* waits for nothing but its inputs */
 /* Narrows the known shape of an output (TF_GraphSetTensorShape); INVALID_ARGUMENT when it contradicts. */
 HR_MUST_USE hr_status_t hr_graph_refine_shape(hr_graph_t* g, hr_value_t v, const hr_pshape_t* shape);
 

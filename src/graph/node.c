@@ -285,3 +285,8 @@ hr_status_t hr_graph_add_control(hr_graph_t* g, hr_node_t* node, hr_node_t* wait
   node->controls = longer;
   return NULL;
 }
+
+void hr_graph_remove_controls(hr_node_t* node) {
+  for (int32_t i = 0; i < node->control_count; ++i) hr_edges_remove_control(node->controls[i], node);
+  node->control_count = 0;
+}

@@ -129,6 +129,8 @@ void hrpy_lock(GraphObject* g);
 void hrpy_unlock(GraphObject* g);
 /* Adds a node called `name` (full) and gives its object; scopes have their say. inputs[i] may be of g only. */
 PyObject* hrpy_add(GraphObject* g, hr_node_desc_t* desc, PyObject* name);
+/* The same for an op that takes references: it lies where those inputs do whose bits are set in `refs`. */
+PyObject* hrpy_add_at(GraphObject* g, hr_node_desc_t* desc, PyObject* name, uint64_t refs);
 PyObject* hrpy_shape_object(const hr_pshape_t* shape); /* TensorShape */
 
 /* --- value.c */

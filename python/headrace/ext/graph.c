@@ -164,7 +164,7 @@ static void graph_describe(hr_node_desc_t* desc, PyObject* name) {
 }
 
 /* Asks Graph._decorate for device, control inputs and more attrs: (device str, [Operation], {name: value}). */
-static PyObject* graph_add_decorated(GraphObject* g, hr_node_desc_t* desc, PyObject* name) {
+static PyObject* graph_add_decorated(GraphObject* g, hr_node_desc_t* desc, PyObject* name, uint64_t refs) {
   PyObject* inputs = PyTuple_New(desc->input_count);
   for (int i = 0; inputs && i < desc->input_count; ++i) {
     PyObject* t = hrpy_value_object(g, desc->inputs[i]);
@@ -175,7 +175,8 @@ static PyObject* graph_add_decorated(GraphObject* g, hr_node_desc_t* desc, PyObj
   }
   if (!inputs) return NULL;
   PyObject *out = NULL, *controls = NULL, *extras = NULL, *device = NULL;
-  PyObject* said = PyObject_CallMethod((PyObject*)g, "_decorate", "s#UO", desc->op.data, (Py_ssize_t)desc->op.size, name, inputs);
+  PyObject* said = PyObject_CallMethod((PyObject*)g, "_decorate", "s#UOK", desc->op.data, (Py_ssize_t)desc->op.size, name, inputs,
+                                       (unsigned long long)refs);
   Py_DECREF(inputs);
   hr_arena_t arena;
   hr_attr_keeper_t keeper = {0};
@@ -207,7 +208,7 @@ static PyObject* graph_add_decorated(GraphObject* g, hr_node_desc_t* desc, PyObj
   more.attrs = attrs;
   more.attr_count = attr_count;
   int decorated = g->decorated;
-  g->decorated = 0;
+  g->decorated = -1; /* no more questions about this one */
   out = hrpy_add(g, &more, name);
   g->decorated = decorated;
   PyObject* done = out ? PyObject_CallMethod((PyObject*)g, "_created", "O", out) : NULL;
@@ -220,9 +221,11 @@ done:
   return out;
 }
 
-PyObject* hrpy_add(GraphObject* g, hr_node_desc_t* desc, PyObject* name) {
+PyObject* hrpy_add(GraphObject* g, hr_node_desc_t* desc, PyObject* name) { return hrpy_add_at(g, desc, name, 0); }
+
+PyObject* hrpy_add_at(GraphObject* g, hr_node_desc_t* desc, PyObject* name, uint64_t refs) {
   if (g->finalized) return PyErr_SetString(PyExc_RuntimeError, "Graph is finalized and cannot be modified."), NULL;
-  if (g->decorated) return graph_add_decorated(g, desc, name);
+  if ((g->decorated || refs) && g->decorated >= 0) return graph_add_decorated(g, desc, name, refs);
   graph_describe(desc, name);
   if (PyErr_Occurred()) return NULL;
   bool in_step = g->named == g->graph->nodes.count; /* the name is entered already */

@@ -325,6 +325,14 @@ static PyObject* op_results(OpFunctionObject* f, PyObject* made) { /* takes made
   return out;
 }
 
+/* The inputs that are references, as bits. */
+static uint64_t op_refs(const op_call_t* c) {
+  uint64_t refs = 0;
+  for (int i = 0, at = 0; i < c->f->def->input_count; at += c->lists[i++])
+    for (int k = 0; c->f->def->inputs[i].is_ref && k < c->lists[i] && at + k < 64; ++k) refs |= (uint64_t)1 << (at + k);
+  return refs;
+}
+
 static PyObject* op_finish(op_call_t* c, PyObject* const* slots) {
   if (!op_inputs(c, slots)) return NULL;
   op_leave_scope(c);
@@ -335,7 +343,7 @@ static PyObject* op_finish(op_call_t* c, PyObject* const* slots) {
                          .input_lists = c->lists,
                          .attrs = c->attrs,
                          .attr_count = c->attr_count};
-  PyObject* made = hrpy_add(c->graph, &desc, c->name);
+  PyObject* made = hrpy_add_at(c->graph, &desc, c->name, op_refs(c));
   return made ? op_results(c->f, made) : NULL;
 }
 

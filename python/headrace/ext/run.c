@@ -314,12 +314,17 @@ static bool run_arguments(PyObject* const* args, Py_ssize_t n, PyObject* names, 
   return true;
 }
 
+/* Whether this run was prepared before: what Python had to allow it has. */
+static bool run_is_known(SessionObject* s, const hr_value_t* key, int feeds, int items) {
+  return s->prepared_capacity && *run_slot(s->prepared, s->prepared_capacity, run_hash(key, feeds + items, feeds), key, feeds, items);
+}
+
 PyObject* hrpy_session_run(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   SessionObject* s = (SessionObject*)self;
   PyObject *slots[4], *feed_key, *feed_value;
   if (!run_arguments(args, n, names, slots)) return NULL;
   PyObject* dict = slots[1] && slots[1] != Py_None ? slots[1] : NULL;
-  if (!s->graph || s->graph->restricted || (slots[2] && slots[2] != Py_None) || (slots[3] && slots[3] != Py_None) ||
+  if (!s->graph || (slots[2] && slots[2] != Py_None) || (slots[3] && slots[3] != Py_None) ||
       (dict && (!PyDict_CheckExact(dict) || PyDict_GET_SIZE(dict) > RUN_FEW)))
     return run_any(self, slots);
   hr_value_t key[2 * RUN_FEW];
@@ -328,7 +333,7 @@ PyObject* hrpy_session_run(PyObject* self, PyObject* const* args, Py_ssize_t n, 
     if (!hrpy_is_tensor(feed_key) || !run_item(s, feed_key, &key[feeds]) || strcmp(Py_TYPE(feed_value)->tp_name, "SparseTensorValue") == 0)
       return run_any(self, slots);
   int items = run_items(s, slots[0], key + feeds);
-  if (items < 0) return run_any(self, slots);
+  if (items < 0 || (s->graph->restricted && !run_is_known(s, key, feeds, items))) return run_any(self, slots);
   hr_tensor_t values[RUN_FEW];
   int made = 0;
   for (Py_ssize_t at = 0; dict && made < feeds && PyDict_Next(dict, &at, &feed_key, &feed_value); ++made)

@@ -56,7 +56,7 @@ def either(condition, yes, no):
     if isinstance(condition, Tensor) or hasattr(condition, "_as_graph_element"):
         value = constant_value(condition) if isinstance(condition, Tensor) else None
         if value is None:
-            from ..control import cond
+            from ..flow import cond
             return cond(condition, yes, no)
         condition = bool(value)
     return yes() if condition else no()

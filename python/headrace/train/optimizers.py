@@ -46,8 +46,10 @@ class _ClientOptimizer(Optimizer):
         slots, here = get_variable_scope().name, graph.get_name_scope()
         _headrace.optimizer_scope(client, slots + "/" if slots else "", here + "/" if here else "")
         present = [(g, v) for g, v in pairs if g is not None]
+        first = graph.node_count()
         op = _headrace.optimizer_apply(client, [_gradient_parts(g) for g, _ in present], [_parts(v) for _, v in present],
                                        None if global_step is None else _parts(_as_variable(global_step)), name)
+        graph._settle_made(first)
         self._take_slots(graph, client, known, {v._handle: v for _, v in present})
         op = self._constrained(op, [v for _, v in present if v.constraint is not None])
         return _trained(op)
