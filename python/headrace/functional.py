@@ -43,8 +43,8 @@ def _count(tensors):
 
 
 def _arrays(tensors, count, shaped=False):
-    return [TensorArray(t.dtype, size=count, dynamic_size=False, element_shape=t.shape[1:] if shaped else None, infer_shape=True).unstack(t)
-            for t in tensors]
+    made = [TensorArray(t.dtype, size=count, dynamic_size=False, element_shape=t.shape[1:] if shaped else None, infer_shape=True) for t in tensors]
+    return [a.unstack(t) for a, t in zip(made, tensors)]
 
 
 def _settle(result, tensors):

@@ -469,6 +469,7 @@ def _embedding_partitioned(params, ids, strategy, name, max_norm):
 # --- the rest of tf.nn ---------------------------------------------------------------------------------------------------------------------------
 _ELSEWHERE = {"nn_norm": ("moments", "weighted_moments", "sufficient_statistics", "normalize_moments", "batch_normalization", "fused_batch_norm",
                           "batch_norm_with_global_normalization", "local_response_normalization", "lrn"),
+              "rnn": ("dynamic_rnn", "raw_rnn", "bidirectional_dynamic_rnn", "static_rnn", "static_bidirectional_rnn"),
               "nn_sampled": ("nce_loss", "sampled_softmax_loss", "log_uniform_candidate_sampler", "uniform_candidate_sampler",
                              "learned_unigram_candidate_sampler", "fixed_unigram_candidate_sampler", "all_candidate_sampler", "compute_accidental_hits")}
 _OPS = {"relu": "Relu", "elu": "Elu", "selu": "Selu", "softplus": "Softplus", "softsign": "Softsign", "sigmoid": "Sigmoid", "tanh": "Tanh",
@@ -478,6 +479,9 @@ _OPS = {"relu": "Relu", "elu": "Elu", "selu": "Selu", "softplus": "Softplus", "s
 def __getattr__(name):
     if name in _OPS:
         return getattr(gen, _OPS[name])
+    if name == "rnn_cell":
+        from . import rnn_cell
+        return rnn_cell
     for module, names in _ELSEWHERE.items():
         if name in names:
             import importlib

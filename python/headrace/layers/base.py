@@ -6,12 +6,12 @@ from ..tensor_util import convert_to_tensor
 from ..variable_scope import get_variable, variable_scope
 
 
-
 def default_name(cls_name):
-    """MaxPooling2D -> max_pooling2d."""
+    """MaxPooling2D -> max_pooling2d, LSTMCell -> lstm_cell: a word begins at a capital before small letters, or after one."""
     out = ""
     for k, c in enumerate(cls_name):
-        starts = c.isupper() and k and not (cls_name[k - 1].isupper() or cls_name[k - 1].isdigit())
+        before, after = cls_name[k - 1] if k else "", cls_name[k + 1:k + 2]
+        starts = c.isupper() and k and (after.islower() or after.isdigit() or before.islower())
         out += ("_" if starts else "") + c.lower()
     return out
 
