@@ -225,7 +225,7 @@ static PyMethodDef operation_methods[] = {{"get_attr", operation_get_attr, METH_
                                           {"_attr_names", operation_attr_names, METH_NOARGS, "Names of all attrs."},
                                           {"_node_def", operation_node_def, METH_NOARGS, "The serialized NodeDef."},
                                           {"_add_control_input", operation_add_control, METH_O, "Waits for another operation."},
-                                          {"_remove_all_control_inputs", operation_remove_controls, METH_NOARGS, "Waits for its inputs only."},
+                                          {"_remove_all_control_inputs", operation_remove_controls, METH_NOARGS, "Waits for inputs only."},
                                           {"_update_input", operation_update_input, METH_VARARGS, "Replaces an input."},
                                           {"_set_device", operation_set_device, METH_O, "Requests a device."},
                                           {0}};
