@@ -56,6 +56,7 @@ static void fill_feed_checks(hr_partial_run_t* p) {
 
 static hr_status_t setup_run(hr_partial_run_t* p, hr_session_t* s, const hr_signature_t* key) {
   if (!s->graph) return HR_ERROR(FAILED_PRECONDITION, "the session was created without a graph, so there is nothing to run");
+  if (s->options.backend) return HR_ERROR(UNIMPLEMENTED, "a partial run on a cluster is its master's, not its session's");
   HR_TRY(hr_signature_check(key, s->graph));
   HR_TRY(check_fetches_once(key));
   HR_TRY(hr_signature_copy(key, &p->signature, &p->signature_block));
