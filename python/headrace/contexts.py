@@ -172,7 +172,7 @@ class ControlFlowContext(object):
         self._values = set(found(n) for n in d.values)
         self._external_values = dict((found(k), found(v)) for k, v in d.external_values.items())
         for t in self._values:
-            if t.op._context is None and t not in self._external_values:
+            if t not in self._external_values:
                 t.op._context = self
                 self._graph.prevent_fetching(t.op)
 

@@ -148,6 +148,11 @@ def _take_collections(meta, graph, scope):
             from .queue_runners import QueueRunner
             for data in values:
                 graph.add_to_collection(key, QueueRunner.from_proto(message("QueueRunnerDef").FromString(data), scope))
+        elif kind == "bytes_list" and key in (G.GraphKeys.COND_CONTEXT, G.GraphKeys.WHILE_CONTEXT):
+            from ..contexts import CondContext, WhileContext
+            name, of = ("CondContextDef", CondContext) if key == G.GraphKeys.COND_CONTEXT else ("WhileContextDef", WhileContext)
+            for data in values:
+                graph.add_to_collection(key, of.from_proto(message(name).FromString(data), scope))
         else:
             for value in values:
                 graph.add_to_collection(key, value)
