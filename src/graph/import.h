@@ -19,6 +19,7 @@ typedef struct {
   const hr_str_t* return_nodes;
   int32_t return_node_count;
   hr_str_t default_device;
+  bool internal;                             /* a part that a master made: names may start with '_' */
   bool keep_shapes_attr;                     /* honour "_output_shapes" */
   hr_str_t producer_ops; /* serialized OpList of the producer (MetaInfoDef.stripped_op_list); attrs that our ops lack are
                             dropped where they have the default it states; "" : such attrs are INVALID_ARGUMENT */

@@ -240,7 +240,7 @@ static hr_status_t node_add(hr_graph_t* g, const hr_node_desc_t* desc, const hr_
 hr_status_t hr_graph_add(hr_graph_t* g, const hr_node_desc_t* desc, hr_node_t** out) {
   const hr_op_def_t* def = NULL;
   if (g->names_pending) HR_TRY(hr_names_index(g));
-  hr_status_t status = hr_names_check(desc->name, desc->skip_shapes);
+  hr_status_t status = hr_names_check(desc->name, desc->skip_shapes || desc->internal);
   if (!status) status = hr_function_or_op(g, desc->op, &def);
   if (!status) status = op_check_version(g, def);
   if (!status) status = node_add(g, desc, def, out);

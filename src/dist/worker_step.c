@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of steps. A step that only RecvTensors have asked for is unclaimed, and ends after a minute unless its RunGraph comes:
+ * calls look for such steps now and then, so an idle worker keeps some longer, but gains none. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "dist/worker_state.h"
+
+enum { STEPS_MOST = 65536 }; /* in the table; those that run have a limit of their own */
+#define UNCLAIMED_NS INT64_C(60000000000)
+
+void hr_worker_step_release(hr_worker_step_t* step) {
+  if (!step || atomic_fetch_sub_explicit(&step->refs, 1, memory_order_acq_rel) != 1) return;
+  hr_rendezvous_release(step->rendezvous);
+  hr_step_locals_deinit(&step->locals);
+  hr_worker_session_release(step->session);
+  hr_status_release(step->run_status);
+  hr_cancel_deinit(&step->cancel);
+  hr_cond_deinit(&step->changed);
+  hr_mutex_deinit(&step->mu);
+  hr_free(step);
+}
+
+static hr_status_t step_create(hr_worker_t* w, int64_t id, hr_worker_step_t** out) {
+  hr_worker_step_t* step = hr_alloc_zero(sizeof *step);
+  if (!step) return hr_status_out_of_memory();
+  atomic_init(&step->refs, 1);
+  step->id = id;
+  step->worker = w;
+  step->since_ns = hr_clock_now_ns();
+  hr_step_locals_init(&step->locals);
+  hr_cancel_init(&step->cancel);
+  hr_mutex_init(&step->mu);
+  hr_cond_init(&step->changed);
+  hr_status_t status = hr_worker_rendezvous_create(w, id, &step->remote, &step->rendezvous);
+  if (status) hr_worker_step_release(step);
+  else *out = step;
+  return status;
+}
+
+/* With w->mu held. */
+static hr_status_t step_find_or_create(hr_worker_t* w, int64_t id, hr_worker_step_t** out) {
+  uintptr_t found;
+  const void* key = (const void*)(uintptr_t)id;
+  if (hr_map_find_ptr(&w->steps, key, &found)) *out = (hr_worker_step_t*)found;
+  else {
+    if (w->is_stopping) return HR_ERROR(UNAVAILABLE, "the task stops");
+    if (w->steps.count >= STEPS_MOST) return HR_ERROR(RESOURCE_EXHAUSTED, "%d steps are known here, and not cleaned up", STEPS_MOST);
+    hr_worker_step_t* step;
+    HR_TRY(step_create(w, id, &step));
+    hr_status_t status = hr_map_set_ptr(&w->steps, key, (uintptr_t)step);
+    if (status) {
+      hr_worker_step_release(step);
+      return status;
+    }
+    *out = step;
+  }
+  atomic_fetch_add_explicit(&(*out)->refs, 1, memory_order_relaxed);
+  return NULL;
+}
+
+hr_status_t hr_worker_step_get(hr_worker_t* w, int64_t id, hr_worker_step_t** out) {
+  hr_mutex_lock(&w->mu);
+  hr_status_t status = step_find_or_create(w, id, out);
+  hr_mutex_unlock(&w->mu);
+  return status;
+}
+
+void hr_worker_step_claim(hr_worker_step_t* step, hr_worker_session_t* session) {
+  hr_mutex_lock(&step->mu);
+  const bool is_first = !step->session;
+  if (is_first) {
+    step->session = session;
+    atomic_fetch_add_explicit(&session->refs, 1, memory_order_relaxed);
+  }
+  hr_mutex_unlock(&step->mu);
+  if (is_first) hr_worker_rendezvous_set_cluster(step->remote, session->cluster);
+}
+
+void hr_worker_step_end(hr_worker_step_t* step, hr_status_t take_why) {
+  hr_rendezvous_abort(step->rendezvous, hr_status_retain(take_why));
+  hr_cancel_start(&step->cancel, take_why);
+}
+
+static void drop_step(hr_worker_step_t* step, hr_status_t take_why) { /* off the table already */
+  hr_worker_step_end(step, take_why);
+  hr_worker_step_release(step);
+}
+
+void hr_worker_step_remove(hr_worker_t* w, int64_t id, hr_status_t take_why) {
+  uintptr_t found = 0;
+  const void* key = (const void*)(uintptr_t)id;
+  hr_mutex_lock(&w->mu);
+  if (hr_map_find_ptr(&w->steps, key, &found)) hr_map_remove_ptr(&w->steps, key);
+  hr_mutex_unlock(&w->mu);
+  if (found) drop_step((hr_worker_step_t*)found, take_why);
+  else hr_status_release(take_why);
+}
+
+static bool step_is_of(hr_worker_step_t* step, const hr_worker_session_t* session, int64_t before_ns) {
+  hr_mutex_lock(&step->mu);
+  const bool is_of = before_ns ? !step->session && step->since_ns < before_ns : !session || step->session == session;
+  hr_mutex_unlock(&step->mu);
+  return is_of;
+}
+
+static void remove_steps(hr_worker_t* w, const hr_worker_session_t* session, int64_t before_ns, hr_status_t take_why) {
+  for (;;) {
+    hr_worker_step_t* found = NULL;
+    const hr_map_entry_t* e;
+    hr_mutex_lock(&w->mu);
+    for (int64_t i = 0; !found && (e = hr_map_next(&w->steps, &i));)
+      if (step_is_of((hr_worker_step_t*)e->value, session, before_ns)) found = (hr_worker_step_t*)e->value;
+    if (found) hr_map_remove_ptr(&w->steps, (const void*)(uintptr_t)found->id);
+    hr_mutex_unlock(&w->mu);
+    if (!found) break;
+    drop_step(found, hr_status_retain(take_why));
+  }
+  hr_status_release(take_why);
+}
+
+void hr_worker_step_remove_of(hr_worker_t* w, const hr_worker_session_t* session, hr_status_t take_why) {
+  remove_steps(w, session, 0, take_why);
+}
+
+void hr_worker_step_remove_unclaimed(hr_worker_t* w) {
+  remove_steps(w, NULL, hr_clock_now_ns() - UNCLAIMED_NS, HR_ERROR(ABORTED, "nobody has run this step here for a minute"));
+}
