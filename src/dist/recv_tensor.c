@@ -39,7 +39,7 @@ hr_status_t hr_recv_tensor_read_request(const hr_message_t* m, hr_strbuf_t* scra
   return NULL;
 }
 
-/* --- the answer --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------------------------------------------- */
 
 static void write_head(const hr_tensor_t* t, size_t body, hr_writer_t* w) {
   hr_writer_i64(w, 1, (int64_t)t->dtype);

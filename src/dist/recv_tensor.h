@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two messages that carry tensors between tasks, RecvTensorRequest and RecvTensorResponse, both ways. A body above a kilobyte is a slice
- * of its own that shares the tensor's memory. */
+/* The two messages that carry tensors between tasks, RecvTensorRequest and RecvTensorResponse, both ways. A body above a kilobyte is a
+ * slice of its own that shares the tensor's memory. */
 #ifndef HR_DIST_RECV_TENSOR_H
 #define HR_DIST_RECV_TENSOR_H
 #include "dist/transport.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker's life, the accounts of its peers, and its short methods. GetStatusResponse = 1 device_attributes. DeviceAttributes = 1 name, 2
- * device_type, 4 memory_limit, 5 locality, 6 incarnation, 8 xla_global_id. CleanupGraphRequest = 1 step_id. CleanupAllRequest = 1 container.
+ * device_type, 4 memory_limit, 5 locality, 6 incarnation, 8 xla_global_id. CleanupGraphRequest = 1 step_id. CleanupAllRequest = 1
+ * container.
  */
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -17,7 +18,7 @@ const char* const hr_worker_method_names[HR_WORKER_METHOD_COUNT] = {
 #undef HR_WORKER_METHOD
 };
 
-/* --- life ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------------------------------------------- */
 
 static void free_worker(hr_worker_t* w) {
   hr_worker_session_remove_all(w);
@@ -85,7 +86,7 @@ void hr_worker_release(hr_worker_t* w) {
 
 const hr_device_set_t* hr_worker_devices(const hr_worker_t* w) { return w->devices; }
 
-/* --- accounts; w->mu is held ------------------------------------------------------------------------------------------------------------------ */
+/* --- accounts; w->mu is held ------------------------------------------------------------------------------------------------------ */
 
 static hr_status_t find_peer(hr_worker_t* w, hr_str_t name, hr_worker_peer_t** out) {
   uintptr_t found;
@@ -110,7 +111,7 @@ static void leave_peer(hr_worker_t* w, hr_worker_peer_t* p, int64_t bytes) {
 }
 
 static hr_status_t enter_peer(hr_worker_t* w, hr_worker_op_t* op) {
-  hr_worker_peer_t* p;
+  hr_worker_peer_t* p = NULL;
   if (op->call->peer.size == 0 || w->options.max_peer_bytes <= 0) return NULL;
   HR_TRY(find_peer(w, op->call->peer, &p));
   ++p->calls;
@@ -125,7 +126,7 @@ static hr_status_t enter_peer(hr_worker_t* w, hr_worker_op_t* op) {
   return NULL;
 }
 
-/* --- ops -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- ops -------------------------------------------------------------------------------------------------------------------------- */
 
 static void leave_worker(hr_worker_op_t* op) {
   hr_worker_t* w = op->w;
@@ -174,7 +175,7 @@ hr_status_t hr_worker_derived(hr_status_t take_status) {
   return status;
 }
 
-/* --- short methods ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- short methods ---------------------------------------------------------------------------------------------------------------- */
 
 static void get_status(hr_worker_op_t* op) {
   const hr_device_set_t* s = op->w->devices;
@@ -262,7 +263,7 @@ static void (*const method_starts[HR_WORKER_METHOD_COUNT])(hr_worker_op_t* op) =
   [HR_WORKER_MarkRecvFinished] = mark_recv_finished,
 };
 
-/* --- calls -------------------------------------------------------------------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------------------------------------------------------------------ */
 
 #define SWEEP_NS INT64_C(5000000000)
 

@@ -2,8 +2,8 @@
 /* RegisterGraphRequest = 1 session_handle, 2 graph_def, 6 create_worker_session_called, 8 config_proto. RegisterGraphResponse = 1
  * graph_handle. DeregisterGraphRequest = 1 graph_handle, 2 session_handle, 3 create_worker_session_called.
  *
- * A master's part of a graph goes the road of any program (session/pipeline.h): its devices are given, its passes are ours. What must run is
- * what nobody reads, and every loop; all else follows from these. */
+ * A master's part of a graph goes the road of any program (session/pipeline.h): its devices are given, its passes are ours. What must run
+ * is what nobody reads, and every loop; all else follows from these. */
 #include "base/alloc.h"
 #include "dist/worker_state.h"
 #include "graph/import.h"
@@ -17,11 +17,12 @@ typedef struct {
   hr_strbuf_t scratch;
 } graph_request_t;
 
-/* --- life ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------------------------------------------- */
 
 void hr_worker_graph_release(hr_worker_graph_t* g) {
   if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1) return;
   if (g->runner) g->runner->table->destroy(g->runner);
+  hr_callee_table_destroy(g->callees);
   hr_graph_release(g->graph);
   hr_worker_session_release(g->session);
   hr_free(g);
@@ -62,7 +63,7 @@ void hr_worker_session_remove_graphs(hr_worker_session_t* s) {
   while ((g = take_graph(s, NULL, true))) hr_worker_graph_release(g);
 }
 
-/* --- making a runner ------------------------------------------------------------------------------------------------------------------------ */
+/* --- making a runner -------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t count_nodes(hr_str_t graph_def, int64_t* out) {
   hr_cursor_t c = hr_cursor_make(graph_def.data, graph_def.size);
@@ -82,16 +83,16 @@ static bool must_run(const hr_node_t* n) {
 }
 
 static hr_status_t make_program(hr_worker_graph_t* g, hr_str_t config, hr_program_t* out) {
-  hr_session_options_t options;
-  hr_session_options_init(&options);
-  HR_TRY(hr_session_options_decode(&options, config.data, config.size));
+  hr_session_options_init(&g->options);
+  HR_TRY(hr_session_options_decode(&g->options, config.data, config.size));
+  g->options.config = (hr_str_t){"", 0}; /* the request's bytes */
   hr_node_t** targets = hr_alloc_array((size_t)g->graph->nodes.count + 1, sizeof *targets);
   if (!targets) return hr_status_out_of_memory();
   hr_prune_request_t request = {.targets = targets};
   for (int64_t i = 0; i < g->graph->nodes.count; ++i)
     if (must_run(g->graph->nodes.data[i])) targets[request.target_count++] = g->graph->nodes.data[i];
   const hr_placing_t placing = {.devices = g->session->devices};
-  hr_status_t status = hr_pipeline_run(g->graph, &request, &options, &placing, out);
+  hr_status_t status = hr_pipeline_run(g->graph, &request, &g->options, &placing, out);
   hr_free(targets);
   return status;
 }
@@ -105,6 +106,11 @@ static hr_status_t build_graph(hr_worker_graph_t* g, const graph_request_t* q) {
   hr_import_results_deinit(&results);
   if (status) return status;
   HR_TRY(make_program(g, q->config, &program));
+  status = hr_callee_table_create(g->graph, &g->options, g->session->states, g->session->resources, &g->callees);
+  if (status) {
+    hr_program_deinit(&program);
+    return status;
+  }
   return hr_runner_local_create(&program, g->session->devices, g->session->states, g->session->resources, &g->runner);
 }
 
@@ -145,7 +151,7 @@ static hr_status_t enter_graph(hr_worker_session_t* s, hr_worker_graph_t* g, hr_
   return status;
 }
 
-/* --- the methods ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- the methods ------------------------------------------------------------------------------------------------------------------ */
 
 static hr_status_t read_register(const hr_message_t* request, graph_request_t* q) {
   hr_cursor_t c;

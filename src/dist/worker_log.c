@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LoggingRequest = 1 enable_rpc_logging, 2 clear, 3 fetch_step_id, 4 disable_rpc_logging. LoggingResponse = 1 step (LabeledStepStats = 1
- * step_id, 2 step_stats). StepStats = 1 dev_stats; DeviceStepStats = 1 device, 2 node_stats; NodeExecStats = 1 node_name, 2 all_start_micros,
- * 3 op_start_rel_micros, 4 op_end_rel_micros, 5 all_end_rel_micros, 7 output, 8 timeline_label, 9 scheduled_micros. */
+ * step_id, 2 step_stats). StepStats = 1 dev_stats; DeviceStepStats = 1 device, 2 node_stats; NodeExecStats = 1 node_name, 2
+ * all_start_micros, 3 op_start_rel_micros, 4 op_end_rel_micros, 5 all_end_rel_micros, 7 output, 8 timeline_label, 9 scheduled_micros. */
 #include "dist/worker_log.h"
 #include "base/alloc.h"
 #include "dist/worker_state.h"
@@ -87,7 +87,7 @@ static void write_note(hr_writer_t* w, const hr_rendezvous_key_t* key, int64_t b
 void hr_worker_log_add(hr_worker_log_t* log, int64_t step_id, const char* key, int64_t bytes, int64_t start_us, int64_t end_us) {
   if (!atomic_load_explicit(&log->is_on, memory_order_relaxed)) return;
   hr_rendezvous_key_t parsed;
-  log_step_t* s;
+  log_step_t* s = NULL;
   hr_status_t status = hr_rendezvous_key_parse(hr_str(key), &parsed);
   hr_mutex_lock(&log->mu);
   if (!status && log->bytes < NOTES_BYTES) status = find_step(log, step_id, &s);
@@ -101,7 +101,7 @@ void hr_worker_log_add(hr_worker_log_t* log, int64_t step_id, const char* key, i
   hr_status_release(status); /* a note less */
 }
 
-/* --- the method ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- the method ------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   bool enable, disable, clear;

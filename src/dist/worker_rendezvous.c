@@ -2,8 +2,8 @@
 /* A step's way to values in other tasks: one RecvTensor for each, to the task that owns the source device. Bodies go from task to task; a
  * master sees none of them.
  *
- * A wait is linked before its call starts and unlinked when the call is done. An abort cancels what has started; what is just starting looks
- * for the abort afterwards. All under mu, which is not held while a waiter is called. */
+ * A wait is linked before its call starts and unlinked when the call is done. An abort cancels what has started; what is just starting
+ * looks for the abort afterwards. All under mu, which is not held while a waiter is called. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/rng.h"
@@ -49,7 +49,7 @@ static void wait_unref(remote_wait_t* t) {
   hr_free(t);
 }
 
-/* --- acknowledgements: a stock sender that caches its answers wants them ---------------------------------------------------------------------------- */
+/* --- acknowledgements: a stock sender that caches its answers wants them ---------------------------------------------------------- */
 
 static void ack_done(hr_call_t* self, hr_status_t take_status, hr_message_t* take_response) {
   hr_status_release(take_status); /* the sender's cache ends with its step anyhow */
@@ -77,7 +77,7 @@ static void send_ack(const remote_wait_t* t) {
   t->owner->cluster->transport->call(t->channel, "/tensorflow.WorkerService/MarkRecvFinished", &m, 5000, false, call);
 }
 
-/* --- one wait ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- one wait --------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t name_source(hr_status_t take_status, const remote_wait_t* t) {
   hr_status_t status = hr_status_create(hr_status_code(take_status), __FILE__, __LINE__, "%s\n\t (received from %.*s)",
@@ -175,7 +175,7 @@ static void start_wait(hr_worker_rendezvous_t* r, remote_wait_t* t, hr_message_t
   wait_unref(t);
 }
 
-/* --- the table ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- the table -------------------------------------------------------------------------------------------------------------------- */
 
 /* The destination is a device of ours, whatever its name: a value is elsewhere when its source is of another task. */
 static bool is_remote(hr_rendezvous_remote_t* self, const hr_rendezvous_key_t* key) {

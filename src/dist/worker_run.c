@@ -33,7 +33,7 @@ typedef struct {
 } run_op_t;
 _Static_assert(sizeof(run_op_t) <= HR_WORKER_OP_BYTES, "an op's memory is of one size");
 
-/* --- the request ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- the request ------------------------------------------------------------------------------------------------------------------ */
 
 static hr_status_t read_text(run_op_t* r, hr_message_reader_t span, hr_str_t* out) {
   hr_strbuf_t scratch;
@@ -113,7 +113,7 @@ static hr_status_t read_run(run_op_t* r) {
   return NULL;
 }
 
-/* --- the step ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- the step --------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t caller_is_gone(void) { return HR_ERROR(CANCELLED, "[_Derived_]RunGraph was cancelled by its caller"); }
 
@@ -185,7 +185,7 @@ static hr_status_t send_feeds(run_op_t* r) {
 
 static hr_status_t run_plan(hr_worker_step_t* step, hr_worker_graph_t* g, hr_observer_t* observer) {
   hr_step_t s = {.id = step->id, .cancel = &step->cancel, .rendezvous = step->rendezvous, .locals = &step->locals,
-                 .resources = g->session->resources, .observer = observer};
+                 .resources = g->session->resources, .observer = observer, .caller = hr_callee_table_caller(g->callees)};
   s.threads = hr_pool_lease(hr_pool_threads());
   hr_status_t status = g->runner->table->run(g->runner, NULL, &s, NULL, NULL);
   hr_pool_return(s.threads);
@@ -197,7 +197,7 @@ static hr_status_t run_plan(hr_worker_step_t* step, hr_worker_graph_t* g, hr_obs
 static hr_status_t answer_metadata(run_op_t* r, hr_metadata_t* m) {
   char* data;
   size_t size;
-  HR_TRY(hr_metadata_take(m, &r->graph->runner->program, r->record_graphs, &data, &size));
+  HR_TRY(hr_metadata_take(m, r->record_graphs ? r->graph->runner : NULL, &data, &size));
   hr_cursor_t c = hr_cursor_make(data, size);
   hr_status_t status = NULL;
   while (!status && !hr_cursor_is_done(&c)) {
@@ -220,7 +220,7 @@ static hr_status_t run_whole(run_op_t* r) {
   return status;
 }
 
-/* --- values out --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- values out ------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   hr_rendezvous_waiter_t base;
@@ -253,7 +253,8 @@ static hr_status_t fetch_value(run_op_t* r, hr_str_t key, bool wait) {
   while (!is_missing && !f.is_done) hr_cond_wait(&f.came, &f.mu);
   hr_mutex_unlock(&f.mu);
   hr_status_t status = f.status;
-  if (is_missing) status = HR_ERROR(INVALID_ARGUMENT, "the graph sends nothing under the key '%.*s'", HR_STR_ARG(hr_str_slice(key, 0, 400)));
+  if (is_missing)
+    status = HR_ERROR(INVALID_ARGUMENT, "the graph sends nothing under the key '%.*s'", HR_STR_ARG(hr_str_slice(key, 0, 400)));
   else if (!status && f.is_dead)
     status = HR_ERROR(INVALID_ARGUMENT, "the tensor returned for '%.*s' was not valid", HR_STR_ARG(hr_str_slice(key, 0, 400)));
   if (!status) hr_message_builder_named_tensor(&r->answer, 1, key, &f.value);
@@ -268,7 +269,7 @@ static hr_status_t fetch_values(run_op_t* r, bool wait) {
   return NULL;
 }
 
-/* --- partial runs -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- partial runs ----------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   hr_errand_t errand;
@@ -327,7 +328,7 @@ static hr_status_t run_part(run_op_t* r) {
   return status;
 }
 
-/* --- the call ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- the call --------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t run_call(run_op_t* r) {
   HR_TRY(read_run(r));

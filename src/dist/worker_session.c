@@ -14,7 +14,7 @@ typedef struct {
   hr_strbuf_t scratch;
 } session_request_t;
 
-/* --- life ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- life ------------------------------------------------------------------------------------------------------------------------- */
 
 static void free_text(hr_str_t s) { hr_free((char*)(uintptr_t)s.data); }
 
@@ -117,7 +117,7 @@ void hr_worker_session_remove_all(hr_worker_t* w) {
   while ((s = take_any(w))) end_session(w, s, HR_ERROR(UNAVAILABLE, "the task stops"));
 }
 
-/* --- finding ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- finding ---------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t find_unnamed(hr_worker_t* w, hr_worker_session_t** out) {
   const session_request_t none = {.handle = {"", 0}, .master_task = {"", 0}};
@@ -142,7 +142,7 @@ hr_status_t hr_worker_session_find(hr_worker_t* w, hr_str_t handle, bool is_crea
   return status;
 }
 
-/* --- CreateWorkerSession -------------------------------------------------------------------------------------------------------------------------- */
+/* --- CreateWorkerSession ---------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t read_has_cluster(hr_str_t server_def, bool* out) { /* ServerDef = 1 cluster; ClusterDef = 1 job */
   hr_cursor_t c = hr_cursor_make(server_def.data, server_def.size);

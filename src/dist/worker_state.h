@@ -16,9 +16,10 @@
 #include "dist/worker_log.h"
 #include "rt/rendezvous.h"
 #include "rt/step_locals.h"
+#include "session/callee.h"
 #include "session/runner.h"
 
-/* --- sessions and graphs ---------------------------------------------------------------------------------------------------------------- */
+/* --- sessions and graphs ---------------------------------------------------------------------------------------------------------- */
 typedef struct hr_worker_session {
   _Atomic int refs;
   hr_str_t handle, master_task;  /* own bytes */
@@ -39,6 +40,8 @@ typedef struct hr_worker_graph {
   char handle[17];
   hr_worker_session_t* session;  /* one reference */
   hr_graph_t* graph;             /* what the runner's program was copied from */
+  hr_session_options_t options;
+  hr_callee_table_t* callees;    /* functions of its library */
   hr_runner_t* runner;
   int64_t node_count;
 } hr_worker_graph_t;
@@ -82,7 +85,7 @@ void hr_worker_step_remove_of(hr_worker_t* w, const hr_worker_session_t* session
 /* Those that have been asked for longer than a minute and that nobody runs. */
 void hr_worker_step_remove_unclaimed(hr_worker_t* w);
 
-/* --- the worker ------------------------------------------------------------------------------------------------------------------------- */
+/* --- the worker ------------------------------------------------------------------------------------------------------------------- */
 struct hr_worker {
   _Atomic int refs;
   hr_worker_options_t options;   /* texts: own bytes */
@@ -104,7 +107,7 @@ struct hr_worker {
 
 void hr_worker_drop(hr_worker_t* w); /* one reference */
 
-/* --- ops -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- ops -------------------------------------------------------------------------------------------------------------------------- */
 typedef struct hr_worker_op {
   hr_worker_t* w;                /* one reference */
   hr_worker_call_t* call;

@@ -45,7 +45,7 @@ static hr_status_t step_find_or_create(hr_worker_t* w, int64_t id, hr_worker_ste
   else {
     if (w->is_stopping) return HR_ERROR(UNAVAILABLE, "the task stops");
     if (w->steps.count >= STEPS_MOST) return HR_ERROR(RESOURCE_EXHAUSTED, "%d steps are known here, and not cleaned up", STEPS_MOST);
-    hr_worker_step_t* step;
+    hr_worker_step_t* step = NULL;
     HR_TRY(step_create(w, id, &step));
     hr_status_t status = hr_map_set_ptr(&w->steps, key, (uintptr_t)step);
     if (status) {

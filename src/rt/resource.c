@@ -4,7 +4,10 @@
  * No object is destroyed while the mutex is held: removal takes references out under the lock and drops them after, because a destructor
  * (a queue's, a variable's) may be long or come back here. A handle remembers the object it named; `removed` tells it to look again. */
 #include "rt/resource.h"
+#include <errno.h>
+#include <stdlib.h>
 #include "base/alloc.h"
+#include "base/file.h"
 #include "rt/variable.h"
 
 typedef struct {
@@ -23,6 +26,8 @@ struct hr_resources {
   atomic_int refs;
   hr_mutex_t mu;
   hr_map_t containers;   /* name -> container_t*; guarded by mu, as are the containers */
+  char* root;            /* resolved; malloc's; NULL: not confined, or to nothing */
+  bool is_confined;
 };
 
 static hr_str_t container_or_default(hr_str_t container) { return container.size ? container : HR_STR("localhost"); }
@@ -69,7 +74,58 @@ void hr_resources_release(hr_resources_t* rs) {
   for (int64_t i = 0; (m = hr_map_next(&rs->containers, &i));) container_destroy((container_t*)m->value);
   hr_map_deinit(&rs->containers);
   hr_mutex_deinit(&rs->mu);
+  free(rs->root);
   hr_free(rs);
+}
+
+/* --- confinement -------------------------------------------------------------------------------------------------------------------- */
+
+hr_status_t hr_resources_confine(hr_resources_t* rs, hr_str_t root) {
+  rs->is_confined = true;
+  if (root.size == 0) return NULL;
+  char* text = hr_alloc_copy(root.data, root.size);
+  if (!text) return hr_status_out_of_memory();
+  rs->root = realpath(text, NULL);
+  hr_status_t status = rs->root ? NULL : hr_file_error(errno, "root folder", text);
+  hr_free(text);
+  return status;
+}
+
+static bool is_below(const char* root, const char* path) {
+  const size_t size = strlen(root);
+  return !strncmp(root, path, size) && (path[size] == 0 || path[size] == '/' || (size && root[size - 1] == '/'));
+}
+
+/* Cuts the last name off; false when there is none left. What is cut must not lead upwards. */
+static bool cut_name(char* path, bool* out_climbs) {
+  char* slash = strrchr(path, '/');
+  const char* name = slash ? slash + 1 : path;
+  *out_climbs |= !strcmp(name, "..");
+  if (slash) slash[slash == path && slash[1] ? 1 : 0] = 0;
+  else path[0] = 0;
+  return path[0] != 0;
+}
+
+/* The longest part of the path that exists, resolved, lies below the root, and the rest is names only. */
+static bool stays_inside(const char* root, char* path) {
+  bool climbs = false;
+  char* there = realpath(path, NULL);
+  while (!there && cut_name(path, &climbs)) there = realpath(path, NULL);
+  if (!there) there = realpath(".", NULL);
+  const bool inside = there && !climbs && is_below(root, there);
+  free(there);
+  return inside;
+}
+
+hr_status_t hr_resources_check_path(const hr_resources_t* rs, const char* path) {
+  if (!rs || !rs->is_confined) return NULL;
+  if (!rs->root)
+    return HR_ERROR(PERMISSION_DENIED, "'%s': graphs of remote sessions may touch no files: the server has no root folder", path);
+  char* copy = hr_alloc_copy(path, strlen(path));
+  if (!copy) return hr_status_out_of_memory();
+  const bool inside = stays_inside(rs->root, copy);
+  hr_free(copy);
+  return inside ? NULL : HR_ERROR(PERMISSION_DENIED, "'%s': graphs of remote sessions may touch files below '%s' only", path, rs->root);
 }
 
 /* --- look-up; the caller holds the lock -------------------------------------------------------------------------------------------- */

@@ -41,6 +41,12 @@ HR_MUST_USE hr_status_t hr_resources_remove(hr_resources_t* rs, hr_str_t contain
                                             const hr_resource_type_t* type); /* NOT_FOUND */
 void hr_resources_clear(hr_resources_t* rs, hr_str_t container);
 
+/* Graphs that come over a network: their kernels may touch files below `root` only; "" : none. Before rs is shared. INVALID_ARGUMENT when
+ * there is no such folder. */
+HR_MUST_USE hr_status_t hr_resources_confine(hr_resources_t* rs, hr_str_t root);
+/* PERMISSION_DENIED for a path outside; links are followed. Every kernel that opens a file asks first (ops/io/path.h). */
+HR_MUST_USE hr_status_t hr_resources_check_path(const hr_resources_t* rs, const char* path);
+
 /* The object behind a handle: cached in the handle, looked up at first. FAILED_PRECONDITION/NOT_FOUND as TensorFlow for one that is not
  * there. */
 HR_MUST_USE hr_status_t hr_resources_of_handle(hr_resources_t* rs, const hr_handle_t* h, const hr_resource_type_t* type,

@@ -149,9 +149,9 @@ static hr_status_t merge_prepare(hr_prepare_ctx_t* p, void* prepared) {
   return NULL;
 }
 
-static hr_status_t has_index(hr_str_t prefix, bool* out) {
+static hr_status_t has_index(const hr_kernel_ctx_t* k, hr_str_t prefix, bool* out) {
   char *path = NULL, *name = NULL;
-  HR_TRY(hr_path_copy(prefix, "checkpoint prefix", &name));
+  HR_TRY(hr_path_copy(k, prefix, "checkpoint prefix", &name));
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   hr_strbuf_format(&text, "%s.index", name);
@@ -162,12 +162,12 @@ static hr_status_t has_index(hr_str_t prefix, bool* out) {
   return status;
 }
 
-static hr_status_t merge_run(const merge_t* m, const hr_tensor_t* prefixes, const char* into, hr_str_t* kept) {
+static hr_status_t merge_run(const hr_kernel_ctx_t* k, const merge_t* m, const hr_tensor_t* prefixes, const char* into, hr_str_t* kept) {
   int64_t count = 0;
   for (int64_t i = 0; i < prefixes->count; ++i) {
     const hr_str_t prefix = hr_path_text(prefixes, i);
     bool exists = false;
-    HR_TRY(has_index(prefix, &exists));
+    HR_TRY(has_index(k, prefix, &exists));
     if (exists) kept[count++] = prefix;
     else if (!m->may_miss)
       return HR_ERROR(INVALID_ARGUMENT, "there is no checkpoint '%.*s' to merge (allow_missing_files is false)", HR_STR_ARG(prefix));
@@ -181,7 +181,7 @@ static hr_status_t merge(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_vector(k, 0, "checkpoint_prefixes"));
   HR_TRY(hr_path_input(k, 1, "destination_prefix", &into));
   hr_str_t* kept = hr_alloc_array((size_t)prefixes->count + 1, sizeof *kept);
-  hr_status_t status = kept ? merge_run(hr_prepared(k), prefixes, into, kept) : hr_status_out_of_memory();
+  hr_status_t status = kept ? merge_run(k, hr_prepared(k), prefixes, into, kept) : hr_status_out_of_memory();
   hr_free(kept);
   hr_free(into);
   return status;

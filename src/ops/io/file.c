@@ -84,7 +84,7 @@ static hr_status_t matching_files(hr_kernel_ctx_t* k) {
     return HR_ERROR(INVALID_ARGUMENT, "patterns are a tensor of rank %d; a scalar or a vector was expected", patterns->shape.rank);
   for (int64_t i = 0; !status && i < patterns->count; ++i) {
     char* pattern = NULL;
-    status = hr_path_copy(hr_path_text(patterns, i), "pattern", &pattern);
+    status = hr_path_copy(k, hr_path_text(patterns, i), "pattern", &pattern);
     if (!status) status = add_matches(pattern, &names);
     hr_free(pattern);
   }

@@ -2,15 +2,20 @@
 /* File names as inputs. */
 #include "ops/io/path.h"
 #include "base/alloc.h"
+#include "rt/resource.h"
 
-hr_status_t hr_path_copy(hr_str_t text, const char* what, char** out) {
+hr_status_t hr_path_copy(const hr_kernel_ctx_t* k, hr_str_t text, const char* what, char** out) {
   if (text.size && memchr(text.data, 0, text.size))
     return HR_ERROR(INVALID_ARGUMENT, "%s '%.*s' has a NUL byte in it", what, (int)strnlen(text.data, text.size), text.data);
-  *out = hr_alloc_copy(text.data, text.size);
-  return *out ? NULL : hr_status_out_of_memory();
+  char* path = hr_alloc_copy(text.data, text.size);
+  if (!path) return hr_status_out_of_memory();
+  hr_status_t status = hr_resources_check_path(hr_resources_of(k), path);
+  if (status) hr_free(path);
+  else *out = path;
+  return status;
 }
 
 hr_status_t hr_path_input(const hr_kernel_ctx_t* k, int input, const char* what, char** out) {
   HR_TRY(hr_want_scalar(k, input, what));
-  return hr_path_copy(hr_path_text(hr_input(k, input), 0), what, out);
+  return hr_path_copy(k, hr_path_text(hr_input(k, input), 0), what, out);
 }

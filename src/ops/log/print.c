@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
+#include "ops/io/path.h"
 #include "ops/log/text.h"
 #include "op/kernel_ctx.h"
 
@@ -92,10 +93,10 @@ static hr_status_t print_v2_prepare(hr_prepare_ctx_t* p, void* prepared) {
                   HR_STR_ARG(stream));
 }
 
-static hr_status_t append_to_file(const print_v2_t* m, hr_str_t text) {
+static hr_status_t append_to_file(const hr_kernel_ctx_t* k, const print_v2_t* m, hr_str_t text) {
   hr_file_t* f = NULL;
-  char* path = hr_alloc_copy(m->path.data, m->path.size);
-  if (!path) return hr_status_out_of_memory();
+  char* path = NULL;
+  HR_TRY(hr_path_copy(k, m->path, "output_stream", &path));
   hr_status_t status = hr_file_append(path, &f);
   if (!status) status = hr_file_write(f, text.data, text.size);
   if (!status) status = hr_file_write(f, m->end.data, m->end.size);
@@ -109,7 +110,7 @@ static hr_status_t print_v2(hr_kernel_ctx_t* k) {
   const print_v2_t* m = hr_prepared(k);
   HR_TRY(hr_want_scalar(k, 0, "input"));
   const hr_str_t text = hr_tstring_get(hr_input(k, 0)->data);
-  if (m->to == TO_FILE) return append_to_file(m, text);
+  if (m->to == TO_FILE) return append_to_file(k, m, text);
   if (m->to >= TO_INFO) {
     hr_log(levels[m->to], "%.*s%.*s", HR_STR_ARG(text), HR_STR_ARG(m->end));
     return NULL;
