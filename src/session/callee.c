@@ -3,11 +3,14 @@
  * It goes through the pipeline like a client's graph. Calls within steps: a copy of the step with the same identity, one deeper. */
 #include "session/callee.h"
 
+#include "base/stack.h"
 #include "graph/effects.h"
 #include "graph/function_body.h"
 #include "op/attr_value.h"
 #include "rt/step.h"
 #include "session/pipeline.h"
+
+enum { CALLEE_LONGEST_MESSAGE = 1600 };
 
 struct hr_callee {
   hr_str_t key; /* the NameAttrList's bytes */
@@ -178,16 +181,29 @@ static hr_status_t check_arguments(const hr_callee_t* c, const hr_tensor_t* inpu
   return NULL;
 }
 
+/* Each call on the way out adds a note: of a long chain the end is kept, which says what went wrong. */
+static hr_status_t shorten(hr_status_t take_status) {
+  const char* text = hr_status_message(take_status);
+  size_t size = strlen(text);
+  if (size <= CALLEE_LONGEST_MESSAGE) return take_status;
+  hr_code_t code = hr_status_code(take_status);
+  hr_status_t status = hr_status_create(code, __FILE__, __LINE__, "... %s", text + size - CALLEE_LONGEST_MESSAGE / 2);
+  hr_status_release(take_status);
+  return status;
+}
+
 static hr_status_t caller_call(hr_caller_t* self, const hr_callee_t* c, hr_step_t* step, const hr_tensor_t* inputs, int input_count,
                                hr_tensor_t* outputs, int output_count) {
   (void)self;
   HR_TRY(check_arguments(c, inputs, input_count, output_count));
-  if (step->call_depth >= HR_CALLEE_MOST_DEPTH)
-    return HR_ERROR(RESOURCE_EXHAUSTED, "functions call each other %d deep, which is the most there may be", HR_CALLEE_MOST_DEPTH);
+  if (step->call_depth >= HR_CALLEE_MOST_DEPTH || hr_stack_left() < HR_CALLEE_LEAST_STACK)
+    return HR_ERROR(RESOURCE_EXHAUSTED, "functions call each other %d deep, more than there may be (%d, or what the stack holds)",
+                    step->call_depth, HR_CALLEE_MOST_DEPTH);
   hr_step_t inner = *step;
   inner.waits = NULL;
   ++inner.call_depth;
-  return hr_plan_run(c->plan, &inner, inputs, outputs);
+  hr_status_t status = hr_plan_run(c->plan, &inner, inputs, outputs);
+  return __builtin_expect(status != NULL, 0) ? shorten(status) : NULL;
 }
 
 hr_status_t hr_callee_table_create(hr_graph_t* library, const hr_session_options_t* options, hr_state_table_t* states,

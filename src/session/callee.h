@@ -7,7 +7,8 @@
 #include "op/caller.h"
 #include "session/session.h"
 
-enum { HR_CALLEE_MOST_DEPTH = 1000 };
+/* Calls within calls are refused beyond a number, or when the thread's stack is nearly used up. */
+enum { HR_CALLEE_MOST_DEPTH = 1000, HR_CALLEE_LEAST_STACK = 128 * 1024 };
 
 typedef struct hr_callee_table hr_callee_table_t;
 /* Everything is borrowed and outlives the table. `library` may be NULL: then there is nothing to call. */

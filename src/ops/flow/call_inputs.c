@@ -9,7 +9,7 @@ hr_status_t hr_call_inputs_begin(hr_call_inputs_t* c, const hr_kernel_ctx_t* k, 
   c->in_count = hr_input_count(k) - first;
   c->out_count = hr_output_count(k);
   size_t total = (size_t)c->in_count + (size_t)c->out_count;
-  c->in = total <= 2 * HR_CALL_INPUTS_ON_STACK ? c->space : hr_alloc_array(total, sizeof *c->in);
+  c->in = total <= HR_CALL_INPUTS_ON_STACK ? c->space : hr_alloc_array(total, sizeof *c->in);
   if (!c->in) return hr_status_out_of_memory();
   memset(c->in, 0, total * sizeof *c->in);
   c->out = c->in + c->in_count;

@@ -5,11 +5,11 @@
 #include "op/caller.h"
 #include "op/infer.h"
 
-enum { HR_CALL_INPUTS_ON_STACK = 16 };
+enum { HR_CALL_INPUTS_ON_STACK = 4 }; /* few: calls nest, and a tensor is large */
 
 /* Room for a call's inputs and outputs. */
 typedef struct {
-  hr_tensor_t space[2 * HR_CALL_INPUTS_ON_STACK];
+  hr_tensor_t space[HR_CALL_INPUTS_ON_STACK];
   hr_tensor_t *in, *out; /* inputs are lent, outputs owned */
   int in_count, out_count;
 } hr_call_inputs_t;
