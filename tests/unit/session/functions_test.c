@@ -21,7 +21,8 @@
 #define CALL(f, in, out) FUNC("f", f) TYPES("Tin", in) TYPES("Tout", out)
 #define IF(then_f, else_f, cond, in, out) \
   FUNC("then_branch", then_f) FUNC("else_branch", else_f) TYPE("Tcond", cond) TYPES("Tin", in) TYPES("Tout", out)
-#define CONST(v)                   TYPE("dtype", "DT_FLOAT") "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: " v " } } } "
+#define CONST(v) \
+  TYPE("dtype", "DT_FLOAT") "attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: " v " } } } "
 #define INNER(text)                "node_def { " text "} "
 #define NODE(text)                 "node { " text "} "
 #define ARG(name)                  "input_arg { name: '" name "' type: DT_FLOAT } "
@@ -158,7 +159,8 @@ static void check_branches(const char* op) {
   char text[4096];
   snprintf(text, sizeof text,
            X VARIABLE COND "node { " OP("if", "%s") IN("positive") IN("v") IN("x")
-               IF("BranchAdd", "Pass", "DT_BOOL", R_F32, F32) "} " NODE(OP("after", "ReadVariableOp") IN("v") IN("^if") TYPE("dtype", "DT_FLOAT"))
+               IF("BranchAdd", "Pass", "DT_BOOL", R_F32, F32) "} "
+                   NODE(OP("after", "ReadVariableOp") IN("v") IN("^if") TYPE("dtype", "DT_FLOAT"))
                    LIBRARY(BRANCH_ADD BRANCH_PASS),
            op);
   world_t w = world_open(text);
@@ -240,11 +242,12 @@ HR_TEST(small_ops_of_branches) {
 
 /* --- recursion ----------------------------------------------------------------------------------------------------------------------- */
 #define FACT                                                                                                                             \
-  FUNCTION("Factorial", ARG("n") OUT("y"),                                                                                                    \
+  FUNCTION("Factorial", ARG("n") OUT("y"), \
            INNER(OP("if", "If") IN("n") IN("n") IF("More", "One", "DT_FLOAT", F32, F32)) RET("y", "if:output:0"))                        \
   FUNCTION("One", ARG("n") OUT("y"), INNER(OP("one", "Const") CONST("1")) RET("y", "one:output:0"))                                      \
   FUNCTION("More", ARG("n") OUT("y"),                                                                                                    \
-           INNER(OP("one", "Const") CONST("1")) INNER(OP("m", "Sub") IN("n") IN("one:output:0") T) INNER(OP("rest", "Factorial") IN("m:z:0")) \
+           INNER(OP("one", "Const") CONST("1")) INNER(OP("m", "Sub") IN("n") IN("one:output:0") T) \
+               INNER(OP("rest", "Factorial") IN("m:z:0")) \
                INNER(OP("y", "Mul") IN("n") IN("rest:y:0") T) RET("y", "y:z:0"))
 #define FOREVER FUNCTION("Forever", ARG("n") OUT("y"), INNER(OP("again", "Forever") IN("n")) RET("y", "again:y:0"))
 
