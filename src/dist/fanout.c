@@ -142,10 +142,24 @@ void hr_fanout_cancel(hr_fanout_t* f) {
   hr_mutex_unlock(&f->mu);
 }
 
+static void cancel_obeying(void* arg) { hr_fanout_cancel(arg); }
+
+void hr_fanout_obey(hr_fanout_t* f, hr_cancel_t* cancel) {
+  f->entry = (hr_cancel_entry_t){.callback = cancel_obeying, .arg = f};
+  f->obeyed = cancel;
+  f->is_linked = hr_cancel_register(cancel, &f->entry);
+  if (!f->is_linked) hr_fanout_cancel(f);
+}
+
 hr_status_t hr_fanout_finish(hr_fanout_t* f) {
   hr_fanout_wait(f, INT64_MAX);
+  hr_cancel_t* cancel = f->obeyed;
+  if (f->is_linked) hr_cancel_deregister(cancel, &f->entry);
+  f->is_linked = false;
+  f->obeyed = NULL;
   for (int32_t i = 0; i < f->count; ++i) {
     if (!f->calls[i].status) continue;
+    if (cancel && hr_cancel_is_set(cancel)) return hr_cancel_why(cancel);
     return hr_status_note(hr_status_retain(f->calls[i].status), "From %s", f->cluster->tasks[f->calls[i].task].name.data);
   }
   return NULL;

@@ -5,6 +5,7 @@
 #define HR_DIST_FANOUT_H
 #include "dist/cluster.h"
 #include "dist/worker.h"
+#include "rt/cancel.h"
 
 typedef struct hr_fanout hr_fanout_t;
 typedef struct {
@@ -29,6 +30,9 @@ struct hr_fanout {
   hr_cond_t all_ended;
   int32_t count, left;     /* left: calls that have not ended, and one for who holds the fan-out */
   bool is_cancelled;
+  hr_cancel_t* obeyed;     /* NULL: none */
+  hr_cancel_entry_t entry;
+  bool is_linked;
   hr_fanout_call_t calls[];
 };
 
@@ -39,7 +43,9 @@ void hr_fanout_start(hr_fanout_t* f, int32_t index, int32_t task, hr_worker_meth
 /* Until all that were started have ended; false: the deadline (monotonic; INT64_MAX: none) passed first. */
 bool hr_fanout_wait(hr_fanout_t* f, int64_t deadline_ns);
 void hr_fanout_cancel(hr_fanout_t* f);  /* calls that have not ended end soon, later ones at once */
-/* Waits, then the first failure in the order of the calls, naming its task; the caller's. */
+/* A cancellation of `cancel` is one of the fan-out, until `finish` has returned. */
+void hr_fanout_obey(hr_fanout_t* f, hr_cancel_t* cancel);
+/* Waits. Why it was cancelled by whom it obeys; else the first failure in the order of the calls, naming its task. */
 HR_MUST_USE hr_status_t hr_fanout_finish(hr_fanout_t* f);
 void hr_fanout_destroy(hr_fanout_t* f); /* after all have ended; accepts NULL */
 void hr_fanout_detach(hr_fanout_t* f);  /* the fan-out destroys itself when all have ended */

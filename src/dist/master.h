@@ -7,6 +7,7 @@
 #ifndef HR_DIST_MASTER_H
 #define HR_DIST_MASTER_H
 #include "dist/cluster.h"
+#include "base/errand.h"
 #include "dist/worker.h"
 #include "rt/cancel.h"
 
@@ -37,15 +38,24 @@ typedef struct hr_master_call {
   hr_str_t peer;                 /* for the log; "" : this process */
   hr_cancel_t cancel;            /* the master's; see hr_master_cancel */
   hr_master_t* master;           /* likewise */
+  hr_errand_t errand;            /* likewise */
 } hr_master_call_t;              /* memory of the caller until done */
 
 HR_MUST_USE hr_status_t hr_master_create(const hr_master_options_t* options, hr_master_t** out);
 void hr_master_call(hr_master_t* m, hr_master_call_t* call);
-/* The caller gave up: a step ends, a wait for missing tasks too; `done` still comes. From hr_master_call until `done` is called. */
+/* The caller gave up: a step ends, a wait for missing tasks too; `done` still comes. From before hr_master_call returns until `done` has
+ * ended the call. */
 void hr_master_cancel(hr_master_call_t* call);
+/* In `done`, when nobody can cancel any more, before the call's memory goes. */
+void hr_master_call_deinit(hr_master_call_t* call);
 /* The same on the calling thread. `cancel`: NULL, or ends the call. */
 HR_MUST_USE hr_status_t hr_master_run(hr_master_t* m, hr_master_method_t method, hr_message_t* take_request, hr_cancel_t* cancel,
                                       hr_message_t* out_response);
+/* Lets sessions of this process whose target is `address` ("host:port") call the master by function, until it stops. */
+HR_MUST_USE hr_status_t hr_master_publish(hr_master_t* m, hr_str_t address);
+/* hr_master_run on the master published under `address`; *out_found false: there is none, and nothing was taken. */
+HR_MUST_USE hr_status_t hr_master_run_local(hr_str_t address, hr_master_method_t method, hr_message_t* take_request, hr_cancel_t* cancel,
+                                            hr_message_t* out_response, bool* out_found);
 /* Ends every call and closes every session, within a second whatever died; later calls are UNAVAILABLE. */
 void hr_master_stop(hr_master_t* m);
 void hr_master_destroy(hr_master_t* m); /* stops; waits for the calls inside; accepts NULL */

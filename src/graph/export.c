@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph as GraphDef, a node as NodeDef. Every attr is written, defaults too, as TensorFlow does. There is no limit at 2 GB: lengths are
+/* A graph as GraphDef, a node as NodeDef. Every attr is written, defaults too, as TensorFlow does; except in a part for another task. There is no limit at 2 GB: lengths are
  * 64-bit varints, and our own import reads them; protobuf libraries may refuse such files. */
 #include "op/attr_value.h"
 #include "graph/function.h"
@@ -43,13 +43,15 @@ static hr_status_t node_write_inputs(const hr_node_t* n, hr_writer_t* w) {
   return failed ? hr_status_out_of_memory() : NULL;
 }
 
-static hr_status_t node_write(const hr_node_t* n, hr_writer_t* w) {
+static hr_status_t node_write(const hr_node_t* n, bool strip_defaults, hr_writer_t* w) {
   hr_writer_str(w, NODE_NAME, n->name);
   hr_writer_str(w, NODE_OP, n->attrs.def->name);
   HR_TRY(node_write_inputs(n, w));
   if (n->device.size) hr_writer_str(w, NODE_DEVICE, n->device);
   for (int i = 0; i < n->attrs.def->attr_count; ++i) {
-    hr_named_attr_t attr = {n->attrs.def->attrs[i].name, n->attrs.values[i]};
+    const hr_attr_def_t* def = &n->attrs.def->attrs[i];
+    hr_named_attr_t attr = {def->name, n->attrs.values[i]};
+    if (strip_defaults && def->has_default && hr_attr_equal(&def->value, &attr.value)) continue;
     HR_TRY(hr_attr_value_encode_entry(NODE_ATTR, &attr, w));
   }
   for (int32_t i = 0; i < n->attrs.extra_count; ++i) HR_TRY(hr_attr_value_encode_entry(NODE_ATTR, &n->attrs.extras[i], w));
@@ -81,16 +83,21 @@ static void graph_write_versions(const hr_graph_t* g, hr_writer_t* w) {
   hr_writer_end(w, versions, 16);
 }
 
-static hr_status_t graph_write(const hr_graph_t* g, int32_t first_id, hr_writer_t* w) {
-  for (int64_t i = first_id < 0 ? 0 : first_id; i < g->nodes.count; ++i) {
-    const hr_node_t* n = g->nodes.data[i];
-    if (!n) continue;
-    size_t expected = node_expected_size(n);
+static hr_status_t graph_write_nodes(hr_node_t* const* nodes, int64_t count, bool strip_defaults, hr_writer_t* w) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (!nodes[i]) continue;
+    size_t expected = node_expected_size(nodes[i]);
     hr_writer_mark_t node = hr_writer_begin(w, GRAPH_NODE, expected);
-    HR_TRY(node_write(n, w));
+    HR_TRY(node_write(nodes[i], strip_defaults, w));
     hr_writer_end(w, node, expected);
     if (w->failed) return hr_status_out_of_memory();
   }
+  return NULL;
+}
+
+static hr_status_t graph_write(const hr_graph_t* g, int64_t first_id, hr_writer_t* w) {
+  if (first_id < 0) first_id = 0;
+  if (first_id < g->nodes.count) HR_TRY(graph_write_nodes(g->nodes.data + first_id, g->nodes.count - first_id, false, w));
   graph_write_library(g, w);
   graph_write_versions(g, w);
   return NULL;
@@ -111,5 +118,18 @@ hr_status_t hr_export_graph_def(hr_graph_t* g, int32_t first_id, char** out_data
 hr_status_t hr_export_node_def(const hr_node_t* node, char** out_data, size_t* out_size) {
   hr_writer_t w;
   hr_strbuf_init(&w);
-  return export_finish(&w, node_write(node, &w), out_data, out_size);
+  return export_finish(&w, node_write(node, false, &w), out_data, out_size);
+}
+
+static hr_status_t part_write(hr_node_t* const* nodes, int64_t count, const hr_graph_t* library, hr_writer_t* w) {
+  HR_TRY(graph_write_nodes(nodes, count, true, w));
+  graph_write_library(library, w);
+  graph_write_versions(library, w);
+  return NULL;
+}
+
+hr_status_t hr_export_part(hr_node_t* const* nodes, int64_t count, const hr_graph_t* library, char** out_data, size_t* out_size) {
+  hr_writer_t w;
+  hr_strbuf_init(&w);
+  return export_finish(&w, part_write(nodes, count, library, &w), out_data, out_size);
 }

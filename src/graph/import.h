@@ -20,6 +20,7 @@ typedef struct {
   int32_t return_node_count;
   hr_str_t default_device;
   bool internal;                             /* a part that a master made: names may start with '_' */
+  bool extends;                              /* inputs that the GraphDef does not have are the graph's own nodes */
   bool keep_shapes_attr;                     /* honour "_output_shapes" */
   hr_str_t producer_ops; /* serialized OpList of the producer (MetaInfoDef.stripped_op_list); attrs that our ops lack are
                             dropped where they have the default it states; "" : such attrs are INVALID_ARGUMENT */
@@ -36,4 +37,8 @@ HR_MUST_USE hr_status_t hr_import_graph_def(hr_graph_t* g, const void* data, siz
 /* Serialized GraphDef; caller frees with hr_free. Nodes from `first_id` on. */
 HR_MUST_USE hr_status_t hr_export_graph_def(hr_graph_t* g, int32_t first_id, char** out_data, size_t* out_size);
 HR_MUST_USE hr_status_t hr_export_node_def(const hr_node_t* node, char** out_data, size_t* out_size);
+/* A part of a graph for another task, which may be of another release: these nodes, without attrs that have their default; the library of
+ * `library`, whose mu the caller holds. */
+HR_MUST_USE hr_status_t hr_export_part(hr_node_t* const* nodes, int64_t count, const hr_graph_t* library, char** out_data,
+                                       size_t* out_size);
 #endif

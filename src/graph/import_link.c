@@ -148,12 +148,23 @@ static bool input_take_mapped(hr_import_t* im, hr_import_input_t* in) {
   return found;
 }
 
+/* True when the graph that is extended has it. */
+static bool input_take_existing(hr_import_t* im, hr_import_input_t* in) {
+  hr_node_t* node = im->options->extends ? hr_graph_find(im->g, in->name) : NULL;
+  if (!node || in->index >= node->output_count) return false;
+  in->to = (hr_value_t){node, in->index < 0 ? 0 : in->index};
+  in->producer = HR_IMPORT_MAPPED;
+  return true;
+}
+
 static hr_status_t link_inputs(hr_import_t* im, const hr_import_node_t* n) {
   hr_import_input_t* in = im->inputs.data + n->first_input;
   for (int64_t i = 0; i < (int64_t)n->input_count + n->control_count; ++i, ++in) {
     uintptr_t producer;
     if (input_take_mapped(im, in)) continue;
-    if (!hr_map_find(&im->by_name, in->name, &producer))
+    const bool found = hr_map_find(&im->by_name, in->name, &producer);
+    if (!found && input_take_existing(im, in)) continue;
+    if (!found)
       return HR_ERROR(INVALID_ARGUMENT, "node '%.*s' (%.*s): input %lld is '%s%.*s', a node that the GraphDef does not have",
                       HR_STR_ARG(n->name), HR_STR_ARG(n->op), (long long)i, in->index < 0 ? "^" : "",
                       HR_STR_ARG(hr_str_slice(in->name, 0, 500)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ops of this build, from ops.def, handed to the registry when the library is loaded. An embedder trims ops.def for a smaller binary.
  */
+#include "dist/remote.h"
 #include "op/registry.h"
 #include "session/backend.h"
 
@@ -15,7 +16,7 @@ static const hr_op_t* const manifest[] = {
 };
 
 /* Sessions whose master is elsewhere, by the prefix of their target. */
-const hr_session_factory_t* const hr_session_factories[] = {NULL};
+const hr_session_factory_t* const hr_session_factories[] = {&hr_remote_grpc, &hr_remote_inproc, NULL};
 
 __attribute__((constructor)) static void install_manifest(void) {
   hr_registry_set_manifest(manifest, (int)(sizeof manifest / sizeof *manifest));

@@ -46,7 +46,12 @@ static hr_status_t find_request(hr_program_t* p, const hr_prune_request_t* q) {
   p->feeds = program_array(p, q->feed_count, sizeof *p->feeds);
   p->fetches = program_array(p, q->fetch_count, sizeof *p->fetches);
   p->targets = program_array(p, q->target_count, sizeof *p->targets);
-  if (!p->feeds || !p->fetches || !p->targets) return hr_status_out_of_memory();
+  hr_value_t* sources = program_array(p, (int64_t)q->feed_count + q->fetch_count, sizeof *sources);
+  if (!p->feeds || !p->fetches || !p->targets || !sources) return hr_status_out_of_memory();
+  if (q->feed_count) memcpy(sources, q->feeds, (size_t)q->feed_count * sizeof *sources);
+  if (q->fetch_count) memcpy(sources + q->feed_count, q->fetches, (size_t)q->fetch_count * sizeof *sources);
+  p->source_feeds = sources;
+  p->source_fetches = sources + q->feed_count;
   for (int32_t i = 0; i < q->feed_count; ++i) p->feeds[i] = (hr_value_t){p->copy.feeds[i], 0};
   for (int32_t i = 0; i < q->fetch_count; ++i) p->fetches[i] = hr_graph_copy_value(&p->copy, q, q->fetches[i]);
   for (int32_t i = 0; i < q->target_count; ++i) {

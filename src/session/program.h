@@ -28,6 +28,8 @@ typedef struct {
   const struct hr_placing* placing; /* while the pipeline runs */
   hr_device_set_t* devices;      /* one reference, once placed: nodes' device names lie there */
   const hr_graph_t* source;      /* what the copy was made of */
+  const hr_value_t* source_feeds; /* the request's endpoints there: their names are those that the client knows */
+  const hr_value_t* source_fetches;
 } hr_program_t;
 enum { HR_ASKED_FETCH = 1, HR_ASKED_TARGET = 2 };
 
