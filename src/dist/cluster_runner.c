@@ -7,7 +7,7 @@
 #include "dist/message_builder.h"
 #include "dist/message_reader.h"
 
-/* --- binding: the caller's order of feeds and fetches ----------------------------------------------------------------------------------- */
+/* --- binding: the caller's order of feeds and fetches --------------------------------------------------------------------------------- */
 
 static hr_status_t cluster_bind(hr_runner_t* base, const int32_t* feed_from, const int32_t* fetch_of, int32_t fetch_count,
                                 hr_runner_binding_t** out) {
@@ -29,7 +29,7 @@ static void cluster_unbind(hr_runner_t* base, hr_runner_binding_t* binding) {
   hr_free(binding);
 }
 
-/* --- registering ------------------------------------------------------------------------------------------------------------------------ */
+/* --- registering ---------------------------------------------------------------------------------------------------------------------- */
 
 static hr_str_t graph_options(const hr_cluster_backend_t* b) {
   hr_str_t found = {"", 0};
@@ -142,7 +142,7 @@ void hr_cluster_runner_deregister(hr_cluster_runner_t* r) {
   drop_handles(r);
 }
 
-/* --- life ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- life ----------------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t cluster_run(hr_runner_t* base, const hr_runner_binding_t* binding, hr_step_t* step, const hr_tensor_t* feeds,
                                hr_tensor_t* out_fetches) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a program on a cluster: each part is registered with its task once, when the first step comes; a step is one RunGraph to each, all at
- * once. Values between tasks go from worker to worker; only feeds and fetches pass here. */
+/* Runs a program on a cluster: each part is registered with its task once, when the first step comes; a step is one RunGraph to each, all
+ * at once. Values between tasks go from worker to worker; only feeds and fetches pass here. */
 #ifndef HR_DIST_CLUSTER_RUNNER_H
 #define HR_DIST_CLUSTER_RUNNER_H
 #include "dist/cluster_backend.h"

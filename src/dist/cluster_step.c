@@ -150,22 +150,13 @@ static hr_status_t take_value(answer_t* a, hr_str_t name, hr_message_reader_t te
   return HR_ERROR(INTERNAL, "a worker answered with a value for '%.*s', which was not asked for", HR_STR_ARG(name));
 }
 
-static hr_status_t read_value(answer_t* a, hr_message_reader_t r) { /* NamedTensorProto */
+static hr_status_t read_value(answer_t* a, hr_message_reader_t r) {
   hr_strbuf_t scratch;
   hr_strbuf_init(&scratch);
-  hr_cursor_t name = hr_cursor_make(NULL, 0);
-  hr_message_reader_t tensor = {0};
-  hr_status_t status = NULL;
-  while (!status && !hr_message_reader_is_done(&r)) {
-    uint32_t key;
-    uint64_t value;
-    hr_message_reader_t span;
-    if ((status = hr_message_reader_next(&r, &key, &value, &span))) break;
-    if (key == HR_KEY_SPAN(1)) status = hr_message_reader_flat(span, &scratch, &name);
-    if (key == HR_KEY_SPAN(2)) tensor = span;
-  }
-  if (!status && !tensor.message) status = HR_ERROR(INTERNAL, "a worker answered with a name and no value");
-  if (!status) status = take_value(a, hr_cursor_str(name), tensor);
+  hr_str_t name;
+  hr_message_reader_t tensor;
+  hr_status_t status = hr_message_reader_named(r, &scratch, &name, &tensor);
+  if (!status) status = take_value(a, name, tensor);
   hr_strbuf_deinit(&scratch);
   return status;
 }

@@ -106,8 +106,8 @@ static void start_wire(hr_fanout_t* f, hr_fanout_call_t* call, const char* path,
   f->cluster->transport->call(channel, path, take_request, deadline_ms, wait_for_ready, &call->wire);
 }
 
-void hr_fanout_start(hr_fanout_t* f, int32_t index, int32_t task, hr_worker_method_t method, hr_message_t* take_request, int64_t deadline_ms,
-                     bool wait_for_ready) {
+void hr_fanout_start(hr_fanout_t* f, int32_t index, int32_t task, hr_worker_method_t method, hr_message_t* take_request,
+                     int64_t deadline_ms, bool wait_for_ready) {
   hr_fanout_call_t* call = &f->calls[index];
   call->task = task;
   call->is_own = task == f->cluster->self;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One call each to several workers of a cluster, all in flight at once: this task's own by function, the others over their channels. The
- * caller waits for all, or leaves them alone (`detach`). */
+ * caller waits for all, or leaves them alone (hr_fanout_detach). */
 #ifndef HR_DIST_FANOUT_H
 #define HR_DIST_FANOUT_H
 #include "dist/cluster.h"
@@ -38,8 +38,8 @@ struct hr_fanout {
 
 HR_MUST_USE hr_status_t hr_fanout_create(hr_cluster_t* cluster, hr_worker_t* worker, int32_t count, hr_fanout_t** out);
 /* Call `index` of the fan-out, once each. A failure to start is the call's status. deadline_ms 0: none (this task's own has none). */
-void hr_fanout_start(hr_fanout_t* f, int32_t index, int32_t task, hr_worker_method_t method, hr_message_t* take_request, int64_t deadline_ms,
-                     bool wait_for_ready);
+void hr_fanout_start(hr_fanout_t* f, int32_t index, int32_t task, hr_worker_method_t method, hr_message_t* take_request,
+                     int64_t deadline_ms, bool wait_for_ready);
 /* Until all that were started have ended; false: the deadline (monotonic; INT64_MAX: none) passed first. */
 bool hr_fanout_wait(hr_fanout_t* f, int64_t deadline_ns);
 void hr_fanout_cancel(hr_fanout_t* f);  /* calls that have not ended end soon, later ones at once */

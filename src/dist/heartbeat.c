@@ -34,8 +34,8 @@ static bool watch_includes(const hr_heartbeat_watch_t* w, int32_t task) {
 
 static hr_status_t dead_status(const hr_heartbeat_t* h, int32_t task, hr_status_t why) {
   const hr_cluster_task_t* t = &h->cluster->tasks[task];
-  return HR_ERROR(UNAVAILABLE, "task %s at %s is gone: it does not answer within a heartbeat of %lld ms (%s)", t->name.data, t->address.data,
-                  (long long)h->heartbeat_ms, hr_status_message(why));
+  return HR_ERROR(UNAVAILABLE, "task %s at %s is gone: it does not answer within a heartbeat of %lld ms (%s)", t->name.data,
+                  t->address.data, (long long)h->heartbeat_ms, hr_status_message(why));
 }
 
 /* Any answer is one, also a refusal. */

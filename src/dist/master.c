@@ -25,7 +25,7 @@ static const method_fn_t methods[HR_MASTER_METHOD_COUNT] = {
   [HR_MASTER_ReleaseCallable] = hr_master_release_callable,
 };
 
-/* --- one token of two ------------------------------------------------------------------------------------------------------------------- */
+/* --- one token of two ----------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   hr_cancel_t *parent, *own;
@@ -49,7 +49,7 @@ static void unlink_token(token_link_t* l) {
   if (l->registered) hr_cancel_deregister(l->parent, &l->entry);
 }
 
-/* --- calls ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- calls ---------------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t enter_master(hr_master_t* m) {
   hr_mutex_lock(&m->mu);
@@ -165,7 +165,7 @@ hr_status_t hr_master_run_local(hr_str_t address, hr_master_method_t method, hr_
 
 void hr_master_call_deinit(hr_master_call_t* call) { hr_cancel_deinit(&call->cancel); }
 
-/* --- life ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- life ----------------------------------------------------------------------------------------------------------------------------- */
 
 enum { DEFAULT_HEARTBEAT_MS = 10000, DEFAULT_CONTROL_DEADLINE_MS = 5000 };
 

@@ -28,7 +28,7 @@ void hr_master_callable_destroy_all(hr_master_session_t* s) {
   }
 }
 
-/* --- making ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- making --------------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t read_callable_options(hr_master_names_t* n, hr_message_reader_t r, hr_run_options_t* options) {
   while (!hr_message_reader_is_done(&r)) {
@@ -116,7 +116,7 @@ hr_status_t hr_master_make_callable(hr_master_job_t* j) {
   return status;
 }
 
-/* --- running ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- running -------------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t take_feed(hr_master_names_t* n, hr_message_reader_t span) {
   HR_TRY(hr_vec_reserve(&n->feed_values, 1));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ListDevices and Reset: what concerns the cluster rather than a step. ListDevicesResponse = 1 local_device, 2 remote_device; ResetRequest =
- * 1 container, 2 device_filters, like CleanupAllRequest = 1 container. */
+/* ListDevices and Reset: what concerns the cluster rather than a step. ListDevicesResponse = 1 local_device, 2 remote_device; ResetRequest
+ * = 1 container, 2 device_filters, like CleanupAllRequest = 1 container. */
 #include "base/alloc.h"
 #include "dist/master_state.h"
 

@@ -38,7 +38,7 @@ void hr_master_partial_destroy_all(hr_master_session_t* s) {
   }
 }
 
-/* --- set-up ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- set-up --------------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t check_once(const hr_value_t* values, int64_t count, const char* what) {
   for (int64_t i = 0; i < count; ++i)
@@ -135,7 +135,7 @@ hr_status_t hr_master_partial_run_setup(hr_master_job_t* j) {
   return status;
 }
 
-/* --- one piece ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- one piece ------------------------------------------------------------------------------------------------------------------------ */
 
 static int32_t find_place(const hr_value_t* all, int64_t count, hr_value_t v) {
   for (int64_t i = 0; i < count; ++i)

@@ -9,7 +9,7 @@
 #include "graph/import.h"
 #include "session/timer.h"
 
-/* --- the table ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------------------------------------------------ */
 
 hr_status_t hr_master_session_find(hr_master_t* m, hr_str_t handle, hr_master_session_t** out) {
   uintptr_t found = 0;
@@ -54,7 +54,7 @@ hr_status_t hr_master_session_begin_step(hr_master_t* m) {
   const bool fits = m->options.max_steps <= 0 || m->steps < m->options.max_steps;
   if (fits) ++m->steps;
   hr_mutex_unlock(&m->mu);
-  return fits ? NULL : HR_ERROR(RESOURCE_EXHAUSTED, "%d steps run on this server, which is its limit", (int)m->options.max_steps);
+  return fits ? NULL : HR_ERROR(RESOURCE_EXHAUSTED, "%d steps run on this server, its limit", (int)m->options.max_steps);
 }
 
 void hr_master_session_end_step(hr_master_t* m) {
@@ -68,7 +68,7 @@ static hr_status_t begin_opening(hr_master_t* m) {
   const bool fits = m->options.max_sessions <= 0 || m->sessions.count + m->opening < m->options.max_sessions;
   if (fits) ++m->opening;
   hr_mutex_unlock(&m->mu);
-  return fits ? NULL : HR_ERROR(RESOURCE_EXHAUSTED, "%d sessions are open on this server, which is its limit", (int)m->options.max_sessions);
+  return fits ? NULL : HR_ERROR(RESOURCE_EXHAUSTED, "%d sessions are open on this server, its limit", (int)m->options.max_sessions);
 }
 
 static void end_opening(hr_master_t* m) {
@@ -77,7 +77,7 @@ static void end_opening(hr_master_t* m) {
   hr_mutex_unlock(&m->mu);
 }
 
-/* --- closing ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- closing -------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   hr_errand_t errand;
@@ -136,7 +136,7 @@ void hr_master_session_close_all(hr_master_t* m) {
   hr_free(all);
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct { /* of CreateSession and ExtendSession: 1 and 2 change places; 3 is the target, or the version */
   hr_cursor_t graph_def, config, handle;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RunStep. RunStepRequest = 1 session_handle, 2 feed, 3 fetch, 4 target, 5 options, 6 partial_run_handle, 7 store_errors_in_response_body, 8
- * request_id. RunStepResponse = 1 tensor, 2 metadata, 3 status_code, 4 status_error_message. */
+/* RunStep. RunStepRequest = 1 session_handle, 2 feed, 3 fetch, 4 target, 5 options, 6 partial_run_handle, 7
+ * store_errors_in_response_body, 8 request_id. RunStepResponse = 1 tensor, 2 metadata, 3 status_code, 4 status_error_message. */
 #include "base/alloc.h"
 #include "dist/master_partial.h"
 
@@ -12,24 +12,26 @@ typedef struct {
   int64_t id;
 } step_request_t;
 
-static hr_status_t read_feed(step_request_t* r, hr_message_reader_t span) { /* NamedTensorProto = 1 name, 2 tensor */
-  hr_str_t name = {"", 0};
-  hr_message_reader_t tensor = {0};
-  while (!hr_message_reader_is_done(&span)) {
-    uint32_t key;
-    uint64_t value;
-    hr_message_reader_t inner;
-    HR_TRY(hr_message_reader_next(&span, &key, &value, &inner));
-    if (key == HR_KEY_SPAN(1)) HR_TRY(hr_master_names_read(&r->names, inner, &name));
-    if (key == HR_KEY_SPAN(2)) tensor = inner;
-  }
-  if (!tensor.message) return HR_ERROR(INVALID_ARGUMENT, "feed '%.*s' has no value", HR_STR_ARG(name));
+static hr_status_t take_feed(step_request_t* r, hr_str_t name, hr_message_reader_t tensor) {
+  hr_str_t kept;
+  if (!hr_arena_str(&r->names.arena, name, &kept)) return hr_status_out_of_memory();
   HR_TRY(hr_vec_reserve(&r->names.feed_values, 1));
-  HR_TRY(hr_vec_push(&r->names.feed_names, name));
+  HR_TRY(hr_vec_push(&r->names.feed_names, kept));
   hr_status_t status = hr_message_reader_tensor(tensor, true, &r->names.feed_values.data[r->names.feed_values.count]);
-  if (status) return hr_status_note(status, "feed '%.*s': ", HR_STR_ARG(name));
+  if (status) return hr_status_note(status, "feed '%s': ", kept.data);
   ++r->names.feed_values.count;
   return NULL;
+}
+
+static hr_status_t read_feed(step_request_t* r, hr_message_reader_t span) {
+  hr_strbuf_t scratch;
+  hr_strbuf_init(&scratch);
+  hr_str_t name;
+  hr_message_reader_t tensor;
+  hr_status_t status = hr_message_reader_named(span, &scratch, &name, &tensor);
+  if (!status) status = take_feed(r, name, tensor);
+  hr_strbuf_deinit(&scratch);
+  return status;
 }
 
 static hr_status_t read_options(step_request_t* r, hr_message_reader_t span) {

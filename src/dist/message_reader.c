@@ -122,6 +122,23 @@ hr_status_t hr_message_reader_flat(hr_message_reader_t r, hr_strbuf_t* scratch, 
   return NULL;
 }
 
+hr_status_t hr_message_reader_named(hr_message_reader_t r, hr_strbuf_t* scratch, hr_str_t* out_name, hr_message_reader_t* out_tensor) {
+  *out_name = HR_STR("");
+  *out_tensor = (hr_message_reader_t){0};
+  while (!hr_message_reader_is_done(&r)) {
+    uint32_t key;
+    uint64_t value;
+    hr_message_reader_t span;
+    hr_cursor_t name;
+    HR_TRY(hr_message_reader_next(&r, &key, &value, &span));
+    if (key == HR_KEY_SPAN(2)) *out_tensor = span;
+    if (key != HR_KEY_SPAN(1)) continue;
+    HR_TRY(hr_message_reader_flat(span, scratch, &name));
+    *out_name = hr_cursor_str(name);
+  }
+  return out_tensor->message ? NULL : HR_ERROR(INVALID_ARGUMENT, "'%.*s' comes without a value", HR_STR_ARG(*out_name));
+}
+
 /* --- tensors -------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {

@@ -23,6 +23,9 @@ HR_MUST_USE hr_status_t hr_message_reader_next(hr_message_reader_t* r, uint32_t*
                                                hr_message_reader_t* out_span);
 /* The span as one piece: where it lies, or gathered into `scratch` (initialised by the caller, valid until it is used or freed). */
 HR_MUST_USE hr_status_t hr_message_reader_flat(hr_message_reader_t r, hr_strbuf_t* scratch, hr_cursor_t* out);
+/* A NamedTensorProto: *out_name lies in the message or in `scratch`; *out_tensor is what the next function reads. */
+HR_MUST_USE hr_status_t hr_message_reader_named(hr_message_reader_t r, hr_strbuf_t* scratch, hr_str_t* out_name,
+                                                hr_message_reader_t* out_tensor);
 /* A TensorProto. `share`: memory of this process's may be shared rather than copied. Limits as in hr_tensor_proto_decode. */
 HR_MUST_USE hr_status_t hr_message_reader_tensor(hr_message_reader_t r, bool share, hr_tensor_t* out);
 #endif

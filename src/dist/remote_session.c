@@ -30,7 +30,7 @@ void hr_remote_token_deinit(hr_remote_token_t* t) {
   hr_cancel_deinit(&t->own);
 }
 
-/* --- devices ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- devices -------------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t make_handle_request(void* arg, hr_message_t* out) { /* ListDevices and CloseSession: 1 session_handle */
   hr_message_builder_t b;
@@ -88,7 +88,7 @@ static hr_status_t remote_list_devices(hr_remote_session_t* base, hr_device_set_
   return status;
 }
 
-/* --- life --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- life ----------------------------------------------------------------------------------------------------------------------------- */
 
 /* The steps inside end first (their servers are told); then the session there. */
 static hr_status_t remote_close(hr_remote_session_t* base) {
@@ -173,7 +173,7 @@ static hr_status_t remote_create(const hr_session_options_t* options, hr_str_t c
   return status;
 }
 
-/* --- Reset -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Reset ---------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   const hr_str_t* containers;

@@ -19,7 +19,7 @@ typedef struct {
   int32_t* same_as;                /* by fetch: the first one of that endpoint */
 } step_request_t;
 
-/* --- names -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------------------------------------------------------------------- */
 
 static size_t add_name(step_request_t* q, hr_value_t v) {
   const size_t at = q->names.size;
@@ -60,7 +60,7 @@ static void deinit_request(step_request_t* q) {
   hr_free(q->same_as);
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- requests ------------------------------------------------------------------------------------------------------------------------- */
 
 static void write_options(hr_writer_t* w, const step_request_t* q) {
   hr_writer_mark_t m = hr_writer_begin(w, 5, 16);
@@ -100,7 +100,7 @@ static hr_status_t make_setup(void* arg, hr_message_t* out) {
   return hr_message_builder_take(&b, out);
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- answers -------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   const step_request_t* request;
@@ -120,22 +120,13 @@ static hr_status_t take_value(answer_t* a, hr_str_t name, hr_message_reader_t te
   return HR_ERROR(INTERNAL, "the server answered with a value for '%.*s', which was not asked for", HR_STR_ARG(name));
 }
 
-static hr_status_t read_value(answer_t* a, hr_message_reader_t r) { /* NamedTensorProto = 1 name, 2 tensor */
+static hr_status_t read_value(answer_t* a, hr_message_reader_t r) {
   hr_strbuf_t scratch;
   hr_strbuf_init(&scratch);
-  hr_cursor_t name = hr_cursor_make(NULL, 0);
-  hr_message_reader_t tensor = {0};
-  hr_status_t status = NULL;
-  while (!status && !hr_message_reader_is_done(&r)) {
-    uint32_t key;
-    uint64_t value;
-    hr_message_reader_t span;
-    if ((status = hr_message_reader_next(&r, &key, &value, &span))) break;
-    if (key == HR_KEY_SPAN(1)) status = hr_message_reader_flat(span, &scratch, &name);
-    if (key == HR_KEY_SPAN(2)) tensor = span;
-  }
-  if (!status && !tensor.message) status = HR_ERROR(INTERNAL, "the server answered with a name and no value");
-  if (!status) status = take_value(a, hr_cursor_str(name), tensor);
+  hr_str_t name;
+  hr_message_reader_t tensor;
+  hr_status_t status = hr_message_reader_named(r, &scratch, &name, &tensor);
+  if (!status) status = take_value(a, name, tensor);
   hr_strbuf_deinit(&scratch);
   return status;
 }
@@ -210,7 +201,7 @@ static hr_status_t read_answer(answer_t* a, const hr_message_t* response) {
   return status;
 }
 
-/* --- steps -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- steps ---------------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t run_request(hr_remote_t* r, hr_graph_t* graph, step_request_t* q, answer_t* a, hr_cancel_t* caller) {
   hr_remote_token_t token;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A graph as GraphDef, a node as NodeDef. Every attr is written, defaults too, as TensorFlow does; except in a part for another task. There is no limit at 2 GB: lengths are
- * 64-bit varints, and our own import reads them; protobuf libraries may refuse such files. */
+/* A graph as GraphDef, a node as NodeDef. Every attr is written, defaults too, as TensorFlow does; except in a part for another task. There
+ * is no limit at 2 GB: lengths are 64-bit varints, and our own import reads them; protobuf libraries may refuse such files. */
 #include "op/attr_value.h"
 #include "graph/function.h"
 #include "graph/import.h"
