@@ -5,7 +5,7 @@
 
 hr_status_t hr_fuse_init(hr_program_t* p, hr_fuse_t* out) {
   const int64_t count = p->graph->nodes.count;
-  *out = (hr_fuse_t){.p = p, .limit = count, .live = hr_alloc_zero((size_t)count + 1)};
+  *out = (hr_fuse_t){.p = p, .limit = count, .live = hr_alloc_zero((size_t)count + 1), .has_flow = hr_program_has_flow(p)};
   if (!out->live) return hr_status_out_of_memory();
   hr_status_t status = hr_program_finish(p);
   if (status) {
@@ -33,7 +33,7 @@ hr_node_t* hr_fuse_reader(const hr_fuse_t* f, hr_value_t v, int32_t* out_input, 
     hr_node_t* c = n->consumers.data[i].node;
     if (!hr_fuse_is_live(f, c)) continue;
     if (n->consumers.data[i].output != v.index) return NULL;
-    if (node_is_shape(c)) {
+    if (!f->has_flow && node_is_shape(c)) {
       const int32_t rank = f->p->ranks.data[c->id];
       if (rank < *io_oldest_shape) *io_oldest_shape = rank;
       continue;

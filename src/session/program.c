@@ -160,6 +160,14 @@ bool hr_program_is_fixed(const hr_node_t* node) {
   return false;
 }
 
+bool hr_program_has_flow(const hr_program_t* p) {
+  for (int64_t i = 0; i < p->graph->nodes.count; ++i) {
+    const hr_node_t* n = p->graph->nodes.data[i];
+    if (n && hr_node_class_is_control_flow(n->attrs.def->node_class)) return true;
+  }
+  return false;
+}
+
 const hr_tensor_t* hr_program_constant(hr_value_t v) {
   const hr_node_t* n = v.node;
   return n->attrs.def->node_class == HR_NODE_CONST && n->control_count == 0 ? hr_attrs_tensor(&n->attrs, "value") : NULL;

@@ -52,6 +52,9 @@ static inline bool hr_program_is_target(const hr_program_t* p, const hr_node_t* 
 /* Nothing else may be done to such a node but run it, once, when asked: stateful, side effects, references, control flow, blocking. */
 bool hr_program_is_fixed(const hr_node_t* node);
 
+/* Whether there are conditionals or loops: then a node runs only if all its inputs are alive, and that is part of what it computes. */
+bool hr_program_has_flow(const hr_program_t* p);
+
 /* The value if a constant gives it, whatever happens; else NULL. */
 const hr_tensor_t* hr_program_constant(hr_value_t v);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before and after: nodes that hand their input on go, unless they order something or read a reference. */
+#include "unit/exec/flow_maker.h"
 #include "unit/session/program_maker.h"
 
 HR_TEST(chains_go_and_fetches_follow) {
@@ -26,6 +27,21 @@ HR_TEST(what_orders_or_is_asked_for_or_reads_a_reference_stays) {
   maker_pass(&p, hr_pass_identity);
   HR_CHECK(maker_live(&p, "waits") && maker_live(&p, "barrier") && maker_live(&p, "read") && maker_live(&p, "target"));
   HR_CHECK_EQ_I64(maker_live_of(&p, "Identity"), 4);
+  hr_program_deinit(&p);
+  hr_graph_destroy(g);
+}
+
+HR_TEST(in_a_conditional_a_tuple_lives_and_dies_together) {
+  hr_graph_t* g = maker_graph();
+  hr_value_t x = maker_placeholder(g, "x", HR_F32, NULL), p1 = maker_bool(g, "p"), feeds[] = {x, p1};
+  hr_value_t s = maker_2(g, "Switch", "s", x, p1), one = maker_1(g, "Identity", "one", s), in[] = {x, one};
+  int32_t types[] = {HR_F32, HR_F32};
+  hr_named_attr_t at[] = {hr_at_types("T", types, 2)};
+  hr_value_t both = maker_node(g, "IdentityN", "both", 2, in, 1, at), y = maker_1(g, "Neg", "y", both);
+  hr_program_t p = maker_program(g, 2, feeds, 1, &y, NULL);
+  maker_pass(&p, hr_pass_identity);
+  HR_CHECK(maker_live(&p, "both") && maker_live(&p, "y")->inputs[0].node == maker_live(&p, "both")); /* y is dead when the switch says so */
+  HR_CHECK(!maker_live(&p, "one") && maker_live(&p, "both")->inputs[1].node == maker_live(&p, "s"));
   hr_program_deinit(&p);
   hr_graph_destroy(g);
 }
