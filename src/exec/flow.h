@@ -30,16 +30,16 @@ typedef enum {
   HR_FLOW_ENTER,
   HR_FLOW_EXIT,
   HR_FLOW_NEXT,
-  HR_FLOW_START,   /* an asynchronous kernel */
-  HR_FLOW_WAIT,    /* a kernel that may wait: on a thread of its own */
+  HR_FLOW_START, /* an asynchronous kernel */
+  HR_FLOW_WAIT,  /* a kernel that may wait: on a thread of its own */
 } hr_flow_action_t;
 
 typedef enum {
   HR_EDGE_PLAIN,
-  HR_EDGE_MERGE,           /* input `input` of a Merge */
-  HR_EDGE_MERGE_ENTER,     /* the same from an Enter: if it is dead, so is the Merge */
+  HR_EDGE_MERGE,       /* input `input` of a Merge */
+  HR_EDGE_MERGE_ENTER, /* the same from an Enter: if it is dead, so is the Merge */
   HR_EDGE_MERGE_CONTROL,
-  HR_EDGE_EXIT,            /* to an Exit that waits for nothing else: told only of what is alive */
+  HR_EDGE_EXIT, /* to an Exit that waits for nothing else: told only of what is alive */
 } hr_edge_kind_t;
 
 typedef struct {
@@ -47,14 +47,18 @@ typedef struct {
   int32_t input, kind;
 } hr_flow_edge_t;
 
-typedef struct { int32_t slot, use; } hr_flow_use_t;  /* a value with several readers, and its count of those that have not read it */
-typedef struct { int32_t ref, value; } hr_flow_read_t; /* slots: a variable's reference, where its value goes */
+typedef struct {
+  int32_t slot, use;
+} hr_flow_use_t; /* a value with several readers, and its count of those that have not read it */
+typedef struct {
+  int32_t ref, value;
+} hr_flow_read_t; /* slots: a variable's reference, where its value goes */
 
 typedef struct hr_flow_site {
   const hr_site_t* site;
-  const hr_flow_edge_t* edges;   /* by output, then control edges */
-  const int32_t* ends;           /* by output: where its edges end */
-  const int32_t* drops;          /* slots that nobody reads afterwards */
+  const hr_flow_edge_t* edges; /* by output, then control edges */
+  const int32_t* ends;         /* by output: where its edges end */
+  const int32_t* drops;        /* slots that nobody reads afterwards */
   const hr_flow_use_t* uses;
   const int32_t* in_use;         /* by input: its index in the block's uses; -1 */
   const hr_flow_read_t* reads;   /* before it runs */
@@ -63,28 +67,30 @@ typedef struct hr_flow_site {
   const int32_t* wanted;         /* outputs that must be set after the kernel ran */
   int32_t edge_count, drop_count, use_count, read_count, fetch_count, wanted_count;
   int32_t counter, frame;
-  int32_t opens, child;          /* Enter: the frame, and which of its own frame's children that is */
-  int32_t index;                 /* Enter: among the constant ones of the child, or -1; Exit, NextIteration: among those of the frame */
-  int32_t data_inputs;           /* of a Merge */
+  int32_t opens, child; /* Enter: the frame, and which of its own frame's children that is */
+  int32_t index;        /* Enter: among the constant ones of the child, or -1; Exit, NextIteration: among those of the frame */
+  int32_t data_inputs;  /* of a Merge */
   uint8_t action;
-  bool runs_dead;                /* _Send, _Recv */
-  bool ignores_dead;             /* ControlTrigger */
-  bool may_be_unset;             /* its outputs, when it ran alive: _Recv */
+  bool runs_dead;    /* _Send, _Recv */
+  bool ignores_dead; /* ControlTrigger */
+  bool may_be_unset; /* its outputs, when it ran alive: _Recv */
   bool uses_spare;
 } hr_flow_site_t;
 
-typedef struct { int32_t pending, dead; } hr_flow_counter_t;
+typedef struct {
+  int32_t pending, dead;
+} hr_flow_counter_t;
 
 typedef struct {
   hr_str_t name;
-  int32_t parent, depth, child_index;  /* child_index: among its parent's children */
-  int32_t parallel, ring_mask;         /* iterations open at once, at most */
+  int32_t parent, depth, child_index; /* child_index: among its parent's children */
+  int32_t parallel, ring_mask;        /* iterations open at once, at most */
   int32_t slot_count, first_constant, constant_count, first_invariant, first_temporary;
   int32_t site_count, use_count, child_count, enter_count, exit_count, next_count, invariant_count;
   const hr_tensor_t** constants;
-  const int32_t* exits;                /* sites */
-  const int32_t* invariants;           /* sites of constant Enters */
-  hr_flow_counter_t* counters;         /* as an iteration begins; uses lie behind them, so one copy sets both */
+  const int32_t* exits;        /* sites */
+  const int32_t* invariants;   /* sites of constant Enters */
+  hr_flow_counter_t* counters; /* as an iteration begins; uses lie behind them, so one copy sets both */
   int32_t* uses;
   size_t count_bytes;
 } hr_flow_frame_t;
@@ -93,9 +99,9 @@ typedef struct hr_flow {
   hr_flow_frame_t* frames; /* 0 is the root */
   int32_t frame_count;
   hr_flow_site_t* sites;
-  int32_t* roots;          /* sites that wait for nothing */
+  int32_t* roots; /* sites that wait for nothing */
   int32_t root_count;
-  bool calls;              /* some site runs elsewhere */
+  bool calls; /* some site runs elsewhere */
 } hr_flow_t;
 
 /* Whether a plan of these nodes needs the general path. */
@@ -116,23 +122,23 @@ typedef struct hr_flow_block {
   hr_flow_loop_t* loop;
   struct hr_flow_block* next; /* among the free ones */
   int64_t iteration;
-  int32_t outstanding;       /* sites ready or running, children open */
+  int32_t outstanding; /* sites ready or running, children open */
 } hr_flow_block_t;
 
 struct hr_flow_loop {
   const hr_flow_frame_t* info;
   hr_flow_loop_t *next, *previous; /* among the open ones; next: among the free ones */
   hr_flow_block_t* parent;
-  hr_flow_block_t** ring;          /* open iterations; iteration i is ring[i & info->ring_mask] */
+  hr_flow_block_t** ring; /* open iterations; iteration i is ring[i & info->ring_mask] */
   int64_t oldest;
   int32_t open;
   int32_t enters_left;
   int32_t parked_count;
-  int32_t* parked;                 /* sites of NextIterations that wait for an iteration to end */
-  hr_slot_t* parked_values;        /* by index of the NextIteration */
+  int32_t* parked;          /* sites of NextIterations that wait for an iteration to end */
+  hr_slot_t* parked_values; /* by index of the NextIteration */
   hr_slot_t* invariants;
-  uint8_t* arrived;                /* by invariant: HR_INVARIANT_ */
-  bool* exited;                    /* by Exit: a value went out */
+  uint8_t* arrived; /* by invariant: HR_INVARIANT_ */
+  bool* exited;     /* by Exit: a value went out */
   uint64_t frame_id;
 };
 enum { HR_INVARIANT_MISSING, HR_INVARIANT_LIVE, HR_INVARIANT_DEAD };
@@ -145,26 +151,26 @@ typedef struct {
 
 struct hr_flow_calls;
 typedef struct hr_flow_run {
-  hr_frame_t base;        /* first: leased like any frame */
+  hr_frame_t base; /* first: leased like any frame */
   const hr_flow_t* flow;
   hr_step_t* step;        /* of this step; its cancellation is our own where sites run elsewhere */
   hr_status_t status;     /* the first failure; nothing is activated after it */
   hr_flow_ready_t* ready; /* a ring */
   uint32_t ready_mask, ready_head, ready_tail;
-  int64_t ready_most;     /* sites of all open blocks */
+  int64_t ready_most; /* sites of all open blocks */
   hr_flow_loop_t root;
   hr_flow_block_t* root_block;
-  hr_flow_loop_t* open;   /* but the root */
-  hr_flow_loop_t** free_loops;   /* by frame */
+  hr_flow_loop_t* open;        /* but the root */
+  hr_flow_loop_t** free_loops; /* by frame */
   hr_flow_block_t** free_blocks;
-  struct hr_flow_calls* calls;   /* NULL where all sites run here */
+  struct hr_flow_calls* calls; /* NULL where all sites run here */
 } hr_flow_run_t;
 
 /* flow_state.c */
 hr_flow_run_t* hr_flow_run_create(const hr_plan_t* p); /* NULL: out of memory */
 void hr_flow_run_destroy(hr_flow_run_t* r);
-void hr_flow_reset(hr_flow_run_t* r);                  /* before a step */
-void hr_flow_clear(hr_flow_run_t* r);                  /* after it: closes what is open, releases all values but those that are fetched */
+void hr_flow_reset(hr_flow_run_t* r); /* before a step */
+void hr_flow_clear(hr_flow_run_t* r); /* after it: closes what is open, releases all values but those that are fetched */
 hr_flow_block_t* hr_flow_block_take(hr_flow_run_t* r, hr_flow_loop_t* l, int64_t iteration); /* NULL: out of memory */
 void hr_flow_block_give(hr_flow_run_t* r, hr_flow_block_t* b);
 hr_flow_loop_t* hr_flow_loop_take(hr_flow_run_t* r, hr_flow_block_t* parent, int32_t frame); /* with iteration 0; NULL: out of memory */
@@ -172,7 +178,7 @@ void hr_flow_loop_give(hr_flow_run_t* r, hr_flow_loop_t* l);
 
 /* activate.c */
 void hr_flow_activate_roots(hr_flow_run_t* r);
-void hr_flow_ran(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s);            /* all its outputs are alive */
+void hr_flow_ran(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s);                       /* all its outputs are alive */
 void hr_flow_ran_partly(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, int32_t alive); /* only output `alive`; -1: none */
 void hr_flow_died(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s);
 void hr_flow_entered(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, bool dead);

@@ -7,7 +7,7 @@
 #include "exec/flow.h"
 
 typedef struct flow_call {
-  hr_async_t async;       /* first */
+  hr_async_t async; /* first */
   hr_worker_job_t job;
   struct flow_call* next; /* among the ended, or the free ones */
   hr_flow_run_t* run;
@@ -20,15 +20,15 @@ typedef struct flow_call {
 } flow_call_t;
 
 struct hr_flow_calls {
-  int64_t under_way;         /* begun and not taken back; the step's thread only */
-  flow_call_t* free_calls;   /* likewise */
+  int64_t under_way;       /* begun and not taken back; the step's thread only */
+  flow_call_t* free_calls; /* likewise */
   hr_mutex_t mu;
   hr_cond_t changed;
   flow_call_t *ended, **last; /* guarded by mu, oldest first */
-  bool cancelled;            /* guarded by mu: the parent's token was */
-  bool told;                 /* the step's thread has heard of it */
-  atomic_bool any;           /* something ended or was cancelled */
-  hr_step_t step;            /* as the kernels see it */
+  bool cancelled;             /* guarded by mu: the parent's token was */
+  bool told;                  /* the step's thread has heard of it */
+  atomic_bool any;            /* something ended or was cancelled */
+  hr_step_t step;             /* as the kernels see it */
   hr_step_t* parent;
   hr_cancel_t cancel;
   hr_cancel_entry_t entry;
@@ -117,8 +117,10 @@ static void run_waiting_kernel(hr_worker_job_t* self) {
 void hr_flow_call(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, bool dead) {
   struct hr_flow_calls* c = r->calls;
   flow_call_t* call = c->free_calls;
-  if (call) c->free_calls = call->next;
-  else call = hr_alloc_zero(sizeof *call);
+  if (call)
+    c->free_calls = call->next;
+  else
+    call = hr_alloc_zero(sizeof *call);
   if (!call) {
     hr_flow_fail(r, s->site, hr_status_out_of_memory());
     return;
@@ -130,8 +132,14 @@ void hr_flow_call(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s,
   call->site = s;
   call->status = NULL;
   call->start_ns = r->step->observer ? hr_clock_now_ns() : 0;
-  call->k = (hr_kernel_ctx_t){.site = s->site, .slots = b->slots, .step = r->step, .threads = r->step->threads,
-                              .frame_id = b->loop->frame_id, .iteration = b->iteration, .is_dead = dead, .spare = &call->spare};
+  call->k = (hr_kernel_ctx_t){.site = s->site,
+                              .slots = b->slots,
+                              .step = r->step,
+                              .threads = r->step->threads,
+                              .frame_id = b->loop->frame_id,
+                              .iteration = b->iteration,
+                              .is_dead = dead,
+                              .spare = &call->spare};
   c->under_way++;
   if (s->action == HR_FLOW_START) {
     s->site->kernel->start(&call->k, &call->async);

@@ -6,11 +6,11 @@
 
 typedef struct {
   flow_build_t* b;
-  int32_t* first;       /* by site: its first entry; an entry is an output, or (the last) the site as such */
-  int32_t* begin;       /* by entry: where its edges begin, while they are stored where the next goes */
-  int32_t* stamp;       /* by entry: the last site told from it, plus 1 */
-  int32_t* site_stamp;  /* by site: the last one told of any output, where all outputs live and die together */
-  int32_t* pending;     /* by site */
+  int32_t* first;        /* by site: its first entry; an entry is an output, or (the last) the site as such */
+  int32_t* begin;        /* by entry: where its edges begin, while they are stored where the next goes */
+  int32_t* stamp;        /* by entry: the last site told from it, plus 1 */
+  int32_t* site_stamp;   /* by site: the last one told of any output, where all outputs live and die together */
+  int32_t* pending;      /* by site */
   hr_flow_edge_t* edges; /* NULL: only counted */
 } edges_t;
 
@@ -45,7 +45,8 @@ static void wait_for_node(edges_t* e, const hr_node_t* n, int32_t to, int32_t ki
 static void wait_for_value(edges_t* e, hr_value_t v, int32_t to, int32_t kind) {
   const hr_value_t real = hr_flow_real(e->b, v);
   const int32_t site = e->b->site_of[real.node->id];
-  if (site >= 0) wait_for_site(e, site, real.index, to, kind);
+  if (site >= 0)
+    wait_for_site(e, site, real.index, to, kind);
   else if (hr_plan_is_constant(real.node) && !(e->b->marks[real.node->id] & FLOW_FED))
     for (int32_t i = 0; i < real.node->control_count; ++i) wait_for_node(e, real.node->controls[i], to, kind);
 }
@@ -53,22 +54,28 @@ static void wait_for_value(edges_t* e, hr_value_t v, int32_t to, int32_t kind) {
 /* A constant's own producers are sites (flow_plan.c sees to it), so this goes one step deep. */
 static void wait_for_node(edges_t* e, const hr_node_t* n, int32_t to, int32_t kind) {
   const int32_t site = e->b->site_of[n->id];
-  if (site >= 0) wait_for_site(e, site, e->b->f->sites[site].site->out_count, to, kind);
-  else if (e->b->base[n->id] >= 0 && n->output_count > 0) wait_for_value(e, (hr_value_t){(hr_node_t*)n, 0}, to, kind);
+  if (site >= 0)
+    wait_for_site(e, site, e->b->f->sites[site].site->out_count, to, kind);
+  else if (e->b->base[n->id] >= 0 && n->output_count > 0)
+    wait_for_value(e, (hr_value_t){(hr_node_t*)n, 0}, to, kind);
 }
 
 static bool enters(const hr_node_t* n) { return hr_flow_class(n) == HR_NODE_ENTER || hr_flow_class(n) == HR_NODE_REF_ENTER; }
 
 static void wait_for_input(edges_t* e, const hr_node_t* n, int32_t input, int32_t to) {
   const hr_value_t v = n->inputs[input], real = hr_flow_real(e->b, v);
-  if (e->b->f->sites[to].action != HR_FLOW_MERGE) wait_for_value(e, v, to, HR_EDGE_PLAIN);
-  else add_edge(e, e->b->site_of[real.node->id], real.index, to, input, enters(v.node) ? HR_EDGE_MERGE_ENTER : HR_EDGE_MERGE);
+  if (e->b->f->sites[to].action != HR_FLOW_MERGE)
+    wait_for_value(e, v, to, HR_EDGE_PLAIN);
+  else
+    add_edge(e, e->b->site_of[real.node->id], real.index, to, input, enters(v.node) ? HR_EDGE_MERGE_ENTER : HR_EDGE_MERGE);
 }
 
 static void each_edge(edges_t* e) {
   const flow_build_t* b = e->b;
   memset(e->stamp, 0, ((size_t)e->first[b->p->site_count] + 1) * sizeof *e->stamp);
   memset(e->site_stamp, 0, (size_t)b->p->site_count * sizeof *e->site_stamp);
+  /* first: a fetched reference is read as soon as it is there */
+  for (int32_t i = 0; i < b->extra_count; ++i) wait_for_value(e, b->extra[i].of, b->extra[i].site, HR_EDGE_PLAIN);
   for (int64_t i = 0; i < b->desc->node_count; ++i) {
     const hr_node_t* n = b->order[i];
     const int32_t to = b->site_of[n->id];
@@ -77,7 +84,6 @@ static void each_edge(edges_t* e) {
     for (int32_t j = 0; j < n->input_count; ++j) wait_for_input(e, n, j, to);
     for (int32_t j = 0; j < n->control_count; ++j) wait_for_node(e, n->controls[j], to, merge ? HR_EDGE_MERGE_CONTROL : HR_EDGE_PLAIN);
   }
-  for (int32_t i = 0; i < b->extra_count; ++i) wait_for_value(e, b->extra[i].of, b->extra[i].site, HR_EDGE_PLAIN);
 }
 
 static hr_status_t make_tables(edges_t* e) {

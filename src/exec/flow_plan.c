@@ -34,9 +34,7 @@ hr_status_t hr_flow_is_needed(hr_node_t* const* nodes, int64_t count, bool* out)
 
 /* --- which nodes are sites ---------------------------------------------------------------------------------------------------------- */
 
-hr_value_t hr_flow_real(const flow_build_t* b, hr_value_t v) {
-  return b->real[v.node->id].node ? b->real[v.node->id] : v;
-}
+hr_value_t hr_flow_real(const flow_build_t* b, hr_value_t v) { return b->real[v.node->id].node ? b->real[v.node->id] : v; }
 
 static bool is_source(const hr_node_t* n) { return hr_flow_class(n) == HR_NODE_ARG || hr_plan_is_constant(n); }
 
@@ -109,8 +107,8 @@ static hr_status_t make_values(flow_build_t* b) {
   for (int32_t i = 0; i < limit; ++i) b->values[i] = (flow_value_t){.slot = -1, .use = -1, .feed = -1, .frame = 0};
   for (int64_t i = 0; i < d->node_count; ++i) {
     const hr_node_t* n = b->order[i];
-    const bool invariant = (hr_flow_class(n) == HR_NODE_ENTER || hr_flow_class(n) == HR_NODE_REF_ENTER) &&
-                           hr_attrs_bool(&n->attrs, "is_constant");
+    const bool invariant =
+        (hr_flow_class(n) == HR_NODE_ENTER || hr_flow_class(n) == HR_NODE_REF_ENTER) && hr_attrs_bool(&n->attrs, "is_constant");
     for (int32_t j = 0; j < n->output_count; ++j) {
       flow_value_t* v = &b->values[b->base[n->id] + j];
       v->frame = hr_frames_of_output(&b->frames, n);
@@ -153,10 +151,23 @@ static hr_plan_site_t* add_site(flow_build_t* b, const hr_node_t* n, int64_t nod
   memset(bytes, 0, in + out);
   site->drops = block + in + out;
   site->node = (int32_t)node;
-  site->site = (hr_site_t){.node_name = n->name.data, .op_name = n->attrs.def->name.data, .in = block, .out = block + in, .in_flags = bytes,
-                           .out_types = bytes + in, .in_count = in_count, .out_count = out_count};
-  *s = (hr_flow_site_t){.site = &site->site, .told = &site->site, .drops = site->drops, .in_use = in_use, .ends = ends, .uses = uses,
-                        .wanted = wanted, .index = -1, .action = HR_FLOW_COMPUTE};
+  site->site = (hr_site_t){.node_name = n->name.data,
+                           .op_name = n->attrs.def->name.data,
+                           .in = block,
+                           .out = block + in,
+                           .in_flags = bytes,
+                           .out_types = bytes + in,
+                           .in_count = in_count,
+                           .out_count = out_count};
+  *s = (hr_flow_site_t){.site = &site->site,
+                        .told = &site->site,
+                        .drops = site->drops,
+                        .in_use = in_use,
+                        .ends = ends,
+                        .uses = uses,
+                        .wanted = wanted,
+                        .index = -1,
+                        .action = HR_FLOW_COMPUTE};
   return site;
 }
 
@@ -190,16 +201,30 @@ static hr_status_t add_reads(flow_build_t* b, const hr_node_t* n, hr_flow_site_t
 
 static void set_action(hr_plan_site_t* site, hr_flow_site_t* s, const hr_node_t* n) {
   switch (hr_flow_class(n)) {
-    case HR_NODE_SWITCH: case HR_NODE_REF_SWITCH: s->action = HR_FLOW_SWITCH; break;
+    case HR_NODE_SWITCH:
+    case HR_NODE_REF_SWITCH: s->action = HR_FLOW_SWITCH; break;
     case HR_NODE_SWITCH_N: s->action = HR_FLOW_SWITCH_N; break;
-    case HR_NODE_MERGE: case HR_NODE_REF_MERGE: s->action = HR_FLOW_MERGE; s->data_inputs = n->input_count; break;
-    case HR_NODE_ENTER: case HR_NODE_REF_ENTER: s->action = HR_FLOW_ENTER; break;
-    case HR_NODE_EXIT: case HR_NODE_REF_EXIT: s->action = HR_FLOW_EXIT; break;
-    case HR_NODE_NEXT_ITERATION: case HR_NODE_REF_NEXT_ITERATION: s->action = HR_FLOW_NEXT; break;
-    case HR_NODE_CONTROL_TRIGGER: s->ignores_dead = true; s->action = HR_FLOW_NOTHING; break;
-    case HR_NODE_NO_OP: case HR_NODE_ARG: s->action = HR_FLOW_NOTHING; break;
-    case HR_NODE_SEND: case HR_NODE_HOST_SEND: s->runs_dead = true; break;
-    case HR_NODE_RECV: case HR_NODE_HOST_RECV: s->runs_dead = s->may_be_unset = true; break;
+    case HR_NODE_MERGE:
+    case HR_NODE_REF_MERGE:
+      s->action = HR_FLOW_MERGE;
+      s->data_inputs = n->input_count;
+      break;
+    case HR_NODE_ENTER:
+    case HR_NODE_REF_ENTER: s->action = HR_FLOW_ENTER; break;
+    case HR_NODE_EXIT:
+    case HR_NODE_REF_EXIT: s->action = HR_FLOW_EXIT; break;
+    case HR_NODE_NEXT_ITERATION:
+    case HR_NODE_REF_NEXT_ITERATION: s->action = HR_FLOW_NEXT; break;
+    case HR_NODE_CONTROL_TRIGGER:
+      s->ignores_dead = true;
+      s->action = HR_FLOW_NOTHING;
+      break;
+    case HR_NODE_NO_OP:
+    case HR_NODE_ARG: s->action = HR_FLOW_NOTHING; break;
+    case HR_NODE_SEND:
+    case HR_NODE_HOST_SEND: s->runs_dead = true; break;
+    case HR_NODE_RECV:
+    case HR_NODE_HOST_RECV: s->runs_dead = s->may_be_unset = true; break;
     default: break;
   }
   if (s->action == HR_FLOW_NOTHING) site->site.compute = nothing; /* wants no kernel */
@@ -288,8 +313,10 @@ static hr_status_t resolve_fetch(flow_build_t* b, int32_t i) {
                     b->desc->fetches[i].node->name.data, b->desc->fetches[i].index,
                     HR_STR_ARG(b->frames.frames.data[b->values[value].frame].name));
   if (b->values[value].kind != FLOW_FEED && hr_dtype_is_ref(hr_value_type(v))) {
-    if (b->f->sites[site].action == HR_FLOW_COMPUTE) HR_TRY(read_at_once(b, &b->f->sites[site], value, &value));
-    else HR_TRY(add_fetch_site(b, v, value, &value));
+    if (b->f->sites[site].action == HR_FLOW_COMPUTE)
+      HR_TRY(read_at_once(b, &b->f->sites[site], value, &value));
+    else
+      HR_TRY(add_fetch_site(b, v, value, &value));
   } else if (b->values[value].kind == FLOW_CONSTANT_VALUE && v.node->control_count > 0) {
     HR_TRY(add_fetch_site(b, v, value, &value));
   }
@@ -423,8 +450,10 @@ static void place_inputs(flow_build_t* b, hr_flow_site_t* s) {
     if (v->kind != FLOW_TEMPORARY || v->fetched || v->is_ref) continue;
     if (v->readers == 1) flags[j] = times_read(s->site, in[j]) == 1 ? HR_IN_TAKE | HR_IN_RELEASE : HR_IN_RELEASE;
     if (merge || !first_read_here(s->site, j)) continue;
-    if (v->readers == 1) drops[s->drop_count++] = v->slot;
-    else ((hr_flow_use_t*)s->uses)[s->use_count++] = (hr_flow_use_t){v->slot, v->use};
+    if (v->readers == 1)
+      drops[s->drop_count++] = v->slot;
+    else
+      ((hr_flow_use_t*)s->uses)[s->use_count++] = (hr_flow_use_t){v->slot, v->use};
   }
   for (int32_t j = 0; j < s->site->in_count; ++j) in[j] = b->values[in[j]].slot;
 }
@@ -507,8 +536,10 @@ void hr_flow_choose_actions(hr_plan_t* p, hr_node_t* const* order) {
   for (int64_t i = 0; i < p->site_count; ++i) {
     hr_flow_site_t* s = &p->flow->sites[i];
     if (s->action != HR_FLOW_COMPUTE || !s->site->kernel) continue;
-    if (s->site->kernel->start) s->action = HR_FLOW_START;
-    else if (order[p->sites[i].node]->attrs.def->op->flags & HR_OP_BLOCKING) s->action = HR_FLOW_WAIT;
+    if (s->site->kernel->start)
+      s->action = HR_FLOW_START;
+    else if (order[p->sites[i].node]->attrs.def->op->flags & HR_OP_BLOCKING)
+      s->action = HR_FLOW_WAIT;
     p->flow->calls |= s->action != HR_FLOW_COMPUTE;
   }
 }

@@ -10,13 +10,16 @@ typedef enum { FLOW_FEED, FLOW_CONSTANT_VALUE, FLOW_INVARIANT, FLOW_TEMPORARY } 
 
 typedef struct {
   const hr_tensor_t* constant;
-  int32_t slot, use;        /* -1: none */
+  int32_t slot, use; /* -1: none */
   int32_t frame, readers, feed;
   uint8_t kind;
   bool is_ref, fetched;
 } flow_value_t;
 
-typedef struct { int32_t site; hr_value_t of; } flow_extra_t; /* a site that stands for no node: it waits for what gives `of` */
+typedef struct {
+  int32_t site;
+  hr_value_t of;
+} flow_extra_t; /* a site that stands for no node: it waits for what gives `of` */
 
 typedef struct {
   hr_plan_t* p;
@@ -25,12 +28,12 @@ typedef struct {
   const hr_plan_desc_t* desc;
   hr_node_t* const* order;
   hr_frames_t frames;
-  hr_value_t* real;         /* by node id: what a node without a site is; node NULL: itself */
-  int32_t* site_of;         /* by node id: -1: none */
-  int32_t* site_node;       /* by node id: index in order */
-  int32_t* base;            /* by node id: its first value; -1: not of the plan */
-  uint8_t* marks;           /* by node id */
-  int32_t* pending;         /* by site: the edges it waits for */
+  hr_value_t* real;   /* by node id: what a node without a site is; node NULL: itself */
+  int32_t* site_of;   /* by node id: -1: none */
+  int32_t* site_node; /* by node id: index in order */
+  int32_t* base;      /* by node id: its first value; -1: not of the plan */
+  uint8_t* marks;     /* by node id */
+  int32_t* pending;   /* by site: the edges it waits for */
   flow_value_t* values;
   int32_t value_count;
   int32_t* fetch_values;

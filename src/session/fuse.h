@@ -15,8 +15,8 @@ void hr_fuse_deinit(hr_fuse_t* f);
 
 static inline bool hr_fuse_is_live(const hr_fuse_t* f, const hr_node_t* n) { return n->id >= f->limit || f->live[n->id]; }
 /* The node, and its input, that alone reads `v`; NULL: nobody, several, one on another device, or it is fetched, or nodes wait for it.
- * Shape nodes among the readers do not count without conditionals and loops, since they can read what replaces `v`; the smallest of their ranks and *io_oldest_shape is
- * left there. */
+ * Shape nodes among the readers do not count (unless has_flow), since they can read what replaces `v`; the smallest of their ranks and
+ * *io_oldest_shape is left there. */
 hr_node_t* hr_fuse_reader(const hr_fuse_t* f, hr_value_t v, int32_t* out_input, int32_t* io_oldest_shape);
 /* Live Shape nodes that read `from` read `to`. */
 HR_MUST_USE hr_status_t hr_fuse_move_shapes(const hr_fuse_t* f, hr_value_t from, hr_value_t to);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The general path: loops, conditionals, what is dead, what is malformed, what a steady loop costs. */
+#include <time.h>
 #include "base/clock.h"
+#include "base/thread.h"
 #include "unit/exec/flow_maker.h"
 #include "unit/exec/rig.h"
 
@@ -94,6 +96,288 @@ HR_TEST(the_branch_not_taken_is_dead) {
   rig_deinit(&r);
 }
 
+/* --- the rules, one by one ---------------------------------------------------------------------------------------------------------- */
+
+/* One step of a plan of the graph; its fetched numbers (NAN for other types' slots are read as int32). */
+static hr_status_t run_graph(rig_t* r, int feeds, const hr_value_t* feed, const hr_tensor_t* values, int fetches, const hr_value_t* fetch,
+                             float* out) {
+  hr_tensor_t got[8];
+  hr_plan_destroy(r->plan);
+  r->plan = NULL;
+  HR_TRY(rig_plan(r, feeds, feed, fetches, fetch));
+  HR_TRY(hr_plan_run(r->plan, &r->step, values, got));
+  for (int i = 0; i < fetches; ++i) {
+    out[i] = got[i].dtype == HR_F32 ? maker_get(&got[i]) : got[i].dtype == HR_I32 ? (float)*(int32_t*)got[i].data : NAN;
+    hr_tensor_release(&got[i]);
+  }
+  return NULL;
+}
+
+HR_TEST(deadness_travels_along_control_edges_and_stops_at_triggers) {
+  rig_t r;
+  rig_init(&r);
+  hr_value_t p = maker_bool(r.g, "p"), c = maker_const(r.g, "c", 2), s = maker_2(r.g, "Switch", "s", c, p);
+  hr_value_t branch = maker_1(r.g, "Neg", "branch", hr_emit_nth(s, 1));
+  hr_value_t after = maker_1(r.g, "Square", "after", c), trigger = maker_node(r.g, "ControlTrigger", "trigger", 0, NULL, 0, NULL),
+             late = maker_1(r.g, "Exp", "late", maker_const(r.g, "zero", 0));
+  maker_wait(r.g, after, branch);
+  maker_wait(r.g, trigger, branch);
+  maker_wait(r.g, late, trigger);
+  float got[2];
+  hr_tensor_t no = maker_truth(false), yes = maker_truth(true);
+  HR_CHECK_CODE(run_graph(&r, 1, &p, &no, 1, &after, got), HR_INVALID_ARGUMENT, "Retval[0] does not have value");
+  HR_CHECK_OK(run_graph(&r, 1, &p, &no, 1, &late, got));
+  HR_CHECK_EQ_F64(got[0], 1);
+  hr_value_t both[] = {after, late};
+  HR_CHECK_OK(run_graph(&r, 1, &p, &yes, 2, both, got));
+  HR_CHECK(got[0] == 4 && got[1] == 1);
+  hr_tensor_release(&no);
+  hr_tensor_release(&yes);
+  rig_deinit(&r);
+}
+
+HR_TEST(a_merge_waits_for_its_control_edges_but_does_not_die_of_them) {
+  rig_t r;
+  rig_init(&r);
+  hr_value_t p = maker_bool(r.g, "p"), c = maker_const(r.g, "c", 2), s = maker_2(r.g, "Switch", "s", c, p);
+  hr_value_t dead = maker_1(r.g, "Neg", "dead", s), alive = maker_1(r.g, "Square", "alive", hr_emit_nth(s, 1));
+  hr_value_t m = maker_merge(r.g, "m", dead, alive);
+  maker_wait(r.g, m, dead);
+  maker_wait(r.g, m, maker_1(r.g, "Exp", "slow", c));
+  hr_value_t all_dead = maker_merge(r.g, "all_dead", dead, maker_1(r.g, "Abs", "dead_too", dead)),
+             fetch[] = {m, hr_emit_nth(m, 1), all_dead};
+  maker_wait(r.g, all_dead, alive);
+  float got[3];
+  hr_tensor_t yes = maker_truth(true);
+  HR_CHECK_OK(run_graph(&r, 1, &p, &yes, 2, fetch, got));
+  HR_CHECK(got[0] == 4 && got[1] == 1);
+  HR_CHECK_CODE(run_graph(&r, 1, &p, &yes, 3, fetch, got), HR_INVALID_ARGUMENT, "Retval[2] does not have value");
+  hr_tensor_release(&yes);
+  rig_deinit(&r);
+}
+
+HR_TEST(a_merge_takes_feeds_and_constants_as_well) {
+  rig_t r;
+  rig_init(&r);
+  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, NULL), p = maker_bool(r.g, "p"), feeds[] = {x, p};
+  hr_value_t s = maker_2(r.g, "Switch", "s", x, p), dead = maker_1(r.g, "Neg", "dead", s);
+  hr_value_t a = maker_merge(r.g, "a", dead, x), b = maker_merge(r.g, "b", dead, maker_const(r.g, "c", 7)),
+             sum = maker_2(r.g, "AddV2", "sum", a, b);
+  hr_value_t fetch[] = {sum, hr_emit_nth(a, 1), a};
+  hr_tensor_t values[] = {maker_f32(3), maker_truth(true)};
+  float got[3];
+  HR_CHECK_OK(run_graph(&r, 2, feeds, values, 3, fetch, got));
+  HR_CHECK(got[0] == 10 && got[1] == 1 && got[2] == 3);
+  HR_CHECK_EQ_F64(maker_get(&values[0]), 3);
+  hr_tensor_release(&values[0]);
+  hr_tensor_release(&values[1]);
+  rig_deinit(&r);
+}
+
+HR_TEST(a_switch_of_many_and_its_range) {
+  rig_t r;
+  rig_init(&r);
+  hr_value_t index = maker_placeholder(r.g, "index", HR_I32, &hr_pshape_scalar), in[] = {maker_const(r.g, "c", 5), index};
+  hr_named_attr_t at[] = {hr_at_int("num_outs", 3)};
+  hr_value_t s = maker_node(r.g, "_SwitchN", "s", 2, in, 1, at);
+  hr_value_t m01 = maker_merge(r.g, "m01", s, hr_emit_nth(s, 1)), m = maker_merge(r.g, "m", m01, hr_emit_nth(s, 2));
+  hr_value_t fetch[] = {m, hr_emit_nth(m, 1)};
+  static const int32_t tries[] = {0, 1, 2, 3, -1, INT32_MAX, INT32_MIN};
+  for (size_t i = 0; i < sizeof tries / sizeof *tries; ++i) {
+    hr_tensor_t t = {0};
+    float got[2];
+    HR_REQUIRE_OK(hr_tensor_from_i32(tries[i], &t));
+    HR_CHECK_OK(run_graph(&r, 1, &index, &t, 2, fetch, got));
+    HR_CHECK(got[0] == 5 && got[1] == !(tries[i] == 0 || tries[i] == 1)); /* out of range: the last */
+    hr_tensor_release(&t);
+  }
+  rig_deinit(&r);
+}
+
+HR_TEST(a_condition_that_is_not_a_scalar) {
+  rig_t r;
+  rig_init(&r);
+  hr_value_t p = maker_placeholder(r.g, "p", HR_BOOL, NULL), s = maker_2(r.g, "Switch", "s", maker_const(r.g, "c", 2), p);
+  hr_value_t m = maker_merge(r.g, "m", s, hr_emit_nth(s, 1));
+  hr_tensor_t two = {0};
+  hr_shape_t shape = hr_shape_vector(2);
+  float got;
+  HR_REQUIRE_OK(hr_tensor_create_zero(HR_BOOL, &shape, &two));
+  HR_CHECK_CODE(run_graph(&r, 1, &p, &two, 1, &m, &got), HR_INVALID_ARGUMENT,
+                "node 's' (Switch): input 1 must be a scalar, but has shape [2]");
+  hr_tensor_release(&two);
+  rig_deinit(&r);
+}
+
+HR_TEST(a_loop_in_a_dead_branch_ends_at_once) {
+  for (int taken = 0; taken < 2; ++taken) {
+    rig_t r;
+    rig_init(&r);
+    hr_value_t p = maker_bool(r.g, "p"), s = maker_2(r.g, "Switch", "s", maker_const(r.g, "c", 1), p);
+    hr_value_t zero = maker_i32(r.g, "zero", 0);
+    maker_wait(r.g, zero, maker_1(r.g, "Identity", "pivot", hr_emit_nth(s, 1)));
+    maker_loop_t l = maker_count_loop(r.g, "loop", zero, hr_emit_nth(s, 1), 5, 1, 3);
+    hr_value_t other = maker_1(r.g, "Neg", "other", s), m = maker_merge(r.g, "m", other, l.exit_a);
+    hr_tensor_t value = maker_truth(taken);
+    float got;
+    HR_CHECK_OK(run_graph(&r, 1, &p, &value, 1, &m, &got));
+    HR_CHECK_EQ_F64(got, taken ? 6 : -1);
+    hr_tensor_release(&value);
+    rig_deinit(&r);
+  }
+}
+
+HR_TEST(a_loop_one_of_whose_enters_is_dead) { /* the other variables still end; what comes out of the dead one is dead */
+  rig_t r;
+  rig_init(&r);
+  hr_value_t p = maker_bool(r.g, "p"), s = maker_2(r.g, "Switch", "s", maker_const(r.g, "c", 1), p);
+  maker_loop_t l = maker_count_loop(r.g, "loop", maker_i32(r.g, "zero", 0), hr_emit_nth(s, 1), 5, 1, 3);
+  hr_value_t other = maker_const(r.g, "other", 9), m = maker_merge(r.g, "m", l.exit_a, other);
+  hr_value_t fetch[] = {l.exit_i, m};
+  maker_wait(r.g, m, l.exit_i);
+  hr_tensor_t no = maker_truth(false);
+  float got[2];
+  HR_CHECK_OK(run_graph(&r, 1, &p, &no, 2, fetch, got));
+  HR_CHECK(got[0] == 5 && got[1] == 9);
+  HR_CHECK_CODE(run_graph(&r, 1, &p, &no, 1, &l.exit_a, got), HR_INVALID_ARGUMENT, "does not have value");
+  hr_tensor_release(&no);
+  rig_deinit(&r);
+}
+
+HR_TEST(a_conditional_inside_a_loop) { /* sum over i of (i even ? 1 : 100) */
+  rig_t r;
+  rig_init(&r);
+  hr_value_t i0 = maker_enter(r.g, "ei", maker_i32(r.g, "zero", 0), "f"), a0 = maker_enter(r.g, "ea", maker_const(r.g, "a", 0), "f");
+  hr_value_t mi = maker_merge(r.g, "mi", i0, i0), ma = maker_merge(r.g, "ma", a0, a0);
+  hr_value_t most = maker_enter_of(r.g, "most", maker_i32(r.g, "n", 9), "f", true, 10);
+  hr_value_t one = maker_enter_of(r.g, "one", maker_i32(r.g, "c1", 1), "f", true, 10), two = maker_i32(r.g, "two", 2);
+  hr_value_t cond = maker_1(r.g, "LoopCond", "cond", maker_2(r.g, "Less", "less", mi, most));
+  hr_value_t si = maker_2(r.g, "Switch", "si", mi, cond), sa = maker_2(r.g, "Switch", "sa", ma, cond);
+  hr_value_t body = maker_1(r.g, "Identity", "body", hr_emit_nth(si, 1)), zero = maker_i32(r.g, "zero_in", 0);
+  maker_wait(r.g, two, body);
+  maker_wait(r.g, zero, body);
+  hr_value_t even = maker_2(r.g, "Equal", "even", maker_2(r.g, "FloorMod", "mod", body, two), zero);
+  hr_value_t choice = maker_2(r.g, "Switch", "choice", hr_emit_nth(sa, 1), even);
+  hr_value_t little = maker_const(r.g, "little", 1), much = maker_const(r.g, "much", 100);
+  maker_wait(r.g, little, maker_1(r.g, "Identity", "yes", hr_emit_nth(choice, 1)));
+  maker_wait(r.g, much, maker_1(r.g, "Identity", "no", choice));
+  hr_value_t sum = maker_merge(r.g, "sum", maker_2(r.g, "AddV2", "add_little", hr_emit_nth(choice, 1), little),
+                               maker_2(r.g, "AddV2", "add_much", choice, much));
+  maker_close(r.g, mi, maker_1(r.g, "NextIteration", "ni", maker_2(r.g, "AddV2", "more", body, one)));
+  maker_close(r.g, ma, maker_1(r.g, "NextIteration", "na", sum));
+  hr_value_t out = maker_1(r.g, "Exit", "out", sa);
+  float got;
+  HR_CHECK_OK(run_graph(&r, 0, NULL, NULL, 1, &out, &got));
+  HR_CHECK_EQ_F64(got, 405);
+  rig_deinit(&r);
+}
+
+HR_TEST(references_go_through_control_flow) {
+  rig_t r;
+  rig_init(&r);
+  hr_value_t p = maker_bool(r.g, "p"), v = maker_variable(r.g, "v", &hr_pshape_scalar), w = maker_variable(r.g, "w", &hr_pshape_scalar);
+  hr_value_t set_v = maker_2(r.g, "Assign", "set_v", v, maker_const(r.g, "c1", 1)),
+             set_w = maker_2(r.g, "Assign", "set_w", w, maker_const(r.g, "c2", 2));
+  hr_value_t sv = maker_2(r.g, "RefSwitch", "sv", set_v, p), sw = maker_2(r.g, "RefSwitch", "sw", set_w, p);
+  hr_value_t m = maker_2(r.g, "RefMerge", "m", sv, hr_emit_nth(sw, 1)); /* v if not p, else w */
+  hr_value_t add = maker_2(r.g, "AssignAdd", "add", m, maker_const(r.g, "ten", 10));
+  hr_value_t index = maker_i32(r.g, "index", 1), refs[] = {index, set_v, set_w},
+             chosen = maker_node(r.g, "RefSelect", "chosen", 3, refs, 0, NULL);
+  hr_value_t same = maker_1(r.g, "RefIdentity", "same", chosen), read = maker_1(r.g, "Neg", "read", same);
+  maker_wait(r.g, read, add);
+  hr_value_t fetch[] = {read, hr_emit_nth(m, 1), add, m};
+  float got[4];
+  for (int taken = 0; taken < 2; ++taken) {
+    hr_tensor_t value = maker_truth(taken);
+    HR_CHECK_OK(run_graph(&r, 1, &p, &value, 3, fetch, got));
+    HR_CHECK(got[0] == (taken ? -12 : -2) && got[1] == (float)taken && got[2] == (taken ? 12 : 11));
+    HR_CHECK_OK(run_graph(&r, 1, &p, &value, 1, &m, got));
+    HR_CHECK_EQ_F64(got[0], taken ? 2 : 1);
+    hr_tensor_release(&value);
+  }
+  rig_deinit(&r);
+}
+
+HR_TEST(a_reference_stays_one_in_a_loop) { /* three times v += 1 */
+  rig_t r;
+  rig_init(&r);
+  hr_value_t v = maker_variable(r.g, "v", &hr_pshape_scalar), set = maker_2(r.g, "Assign", "set", v, maker_const(r.g, "c", 5));
+  hr_named_attr_t at[] = {hr_at_str("frame_name", "f"), hr_at_bool("is_constant", true)};
+  hr_value_t ref = maker_node(r.g, "RefEnter", "ref", 1, &set, 2, at);
+  hr_value_t one = maker_enter_of(r.g, "one", maker_const(r.g, "c1", 1), "f", true, 10);
+  hr_value_t ei = maker_enter(r.g, "ei", maker_const(r.g, "zero", 0), "f"), mi = maker_merge(r.g, "mi", ei, ei);
+  hr_value_t most = maker_enter_of(r.g, "most", maker_const(r.g, "three", 3), "f", true, 10);
+  hr_value_t cond = maker_1(r.g, "LoopCond", "cond", maker_2(r.g, "Less", "less", mi, most)), si = maker_2(r.g, "Switch", "si", mi, cond);
+  hr_value_t body = maker_1(r.g, "Identity", "body", hr_emit_nth(si, 1)), add = maker_2(r.g, "AssignAdd", "add", ref, one);
+  maker_wait(r.g, add, body);
+  hr_value_t more = maker_2(r.g, "AddV2", "more", body, one);
+  maker_wait(r.g, more, add);
+  maker_close(r.g, mi, maker_1(r.g, "NextIteration", "ni", more));
+  hr_value_t out = maker_1(r.g, "Exit", "out", si), read = maker_1(r.g, "Neg", "read", v);
+  maker_wait(r.g, read, out);
+  float got;
+  HR_CHECK_OK(run_graph(&r, 0, NULL, NULL, 1, &read, &got));
+  HR_CHECK_EQ_F64(got, -8);
+  rig_deinit(&r);
+}
+
+static void cancel_soon(void* arg) {
+  struct timespec t = {0, 20000000};
+  nanosleep(&t, NULL);
+  hr_cancel_start(arg, HR_ERROR(DEADLINE_EXCEEDED, "enough"));
+}
+
+/* --- graphs that are wrong ---------------------------------------------------------------------------------------------------------- */
+
+HR_TEST(a_loop_without_its_back_edge_ends_with_an_error) {
+  rig_t r;
+  rig_init(&r);
+  hr_value_t c = maker_const(r.g, "c", 1), in = maker_enter(r.g, "in", c, "loop"), never = maker_enter(r.g, "never", c, "loop");
+  hr_value_t p = maker_enter(r.g, "p", maker_bool(r.g, "truth"), "loop"), m = maker_merge(r.g, "m", in, in);
+  hr_value_t s = maker_2(r.g, "Switch", "s", m, p), next = maker_1(r.g, "NextIteration", "next", hr_emit_nth(s, 1));
+  hr_value_t wait = maker_2(r.g, "AddV2", "wait", next, never); /* in iteration 1: there never comes only once */
+  hr_value_t out = maker_1(r.g, "Exit", "out", wait), feed = p.node->inputs[0];
+  hr_tensor_t yes = maker_truth(true);
+  float got;
+  hr_status_t status = run_graph(&r, 1, &feed, &yes, 1, &out, &got);
+  HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, "");
+  hr_tensor_release(&yes);
+  rig_deinit(&r);
+}
+
+HR_TEST(a_failure_in_a_loop_names_its_node_and_leaves_nothing_behind) {
+  rig_t r;
+  rig_init(&r);
+  maker_loop_t l = maker_count_loop(r.g, "loop", maker_i32(r.g, "zero", 0), maker_const(r.g, "a", 0), 100, 1, 4);
+  hr_value_t bound = maker_i32(r.g, "bound", 50);
+  maker_wait(r.g, bound, l.body_i);
+  hr_value_t part = maker_2(r.g, "FloorDiv", "part", bound, maker_2(r.g, "Sub", "left", bound, l.body_i)); /* fails at 50 */
+  (void)part;
+  float got;
+  for (int i = 0; i < 2; ++i) {
+    hr_status_t status = run_graph(&r, 0, NULL, NULL, 1, &l.exit_a, &got); /* the plan has all of the graph's nodes */
+    HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, "node 'part' (FloorDiv)");
+  }
+  rig_deinit(&r);
+}
+
+HR_TEST(an_endless_loop_ends_when_it_is_cancelled) {
+  rig_t r;
+  rig_init(&r);
+  hr_value_t c = maker_const(r.g, "c", 0), in = maker_enter(r.g, "in", c, "f"), m = maker_merge(r.g, "m", in, in);
+  hr_value_t p = maker_enter_of(r.g, "p", maker_bool(r.g, "truth"), "f", true, 10), s = maker_2(r.g, "Switch", "s", m, p);
+  hr_value_t feed = p.node->inputs[0], out = maker_1(r.g, "Exit", "out", s);
+  maker_close(r.g, m, maker_1(r.g, "NextIteration", "n", hr_emit_nth(s, 1)));
+  HR_REQUIRE_OK(rig_plan(&r, 1, &feed, 1, &out));
+  hr_tensor_t yes = maker_truth(true), got = {0};
+  hr_thread_t thread;
+  HR_REQUIRE_OK(hr_thread_start(&thread, "canceller", cancel_soon, &r.cancel));
+  HR_CHECK_CODE(hr_plan_run(r.plan, &r.step, &yes, &got), HR_DEADLINE_EXCEEDED, "enough");
+  hr_thread_join(&thread);
+  hr_tensor_release(&yes);
+  rig_deinit(&r);
+}
+
 HR_TEST(a_steady_loop_allocates_nothing) {
   enum { COUNT = 200000 };
   rig_t r;
@@ -109,6 +393,64 @@ HR_TEST(a_steady_loop_allocates_nothing) {
   if (hr_buffer_is_pooled()) HR_CHECK_EQ_I64(hr_alloc_count() - before, 0);
   printf("  %.1f ns an iteration\n", (double)(end - start) / COUNT);
   rig_deinit(&r);
+}
+
+/* --- memory ------------------------------------------------------------------------------------------------------------------------- */
+
+static hr_graph_t* kept;
+static hr_value_t kept_fetch[2];
+static hr_status_t plan_and_run(void) {
+  rig_t r = {.g = kept, .resources = hr_resources_create()};
+  hr_tensor_t out[2] = {0};
+  hr_cancel_init(&r.cancel);
+  hr_status_t status = r.resources ? hr_state_table_create(&r.states) : hr_status_out_of_memory();
+  r.step = (hr_step_t){.id = 1, .cancel = &r.cancel, .resources = r.resources, .threads = 1};
+  hr_plan_desc_t d = {.nodes = kept->nodes.data,
+                      .node_count = kept->nodes.count,
+                      .fetches = kept_fetch,
+                      .fetch_count = 2,
+                      .states = r.states,
+                      .resources = r.resources};
+  if (!status) status = hr_plan_create(&d, &r.plan);
+  if (!status) status = hr_plan_run(r.plan, &r.step, NULL, out);
+  hr_tensor_release(&out[0]);
+  hr_tensor_release(&out[1]);
+  hr_plan_destroy(r.plan);
+  hr_state_table_destroy(r.states);
+  hr_resources_release(r.resources);
+  hr_cancel_deinit(&r.cancel);
+  return status;
+}
+/* From the n-th allocation on none succeeds (a kernel's output is tried for twice, so one that fails alone may go unnoticed). */
+static void check_allocations(void) {
+  hr_code_t code = HR_RESOURCE_EXHAUSTED;
+  HR_CHECK_OK(plan_and_run());
+  for (int64_t n = 1; code == HR_RESOURCE_EXHAUSTED && n < 100000; ++n) {
+    const int64_t before = hr_test_live_blocks();
+    hr_alloc_fail_at(n, true);
+    hr_status_t status = plan_and_run();
+    const bool reached = hr_alloc_has_failed();
+    hr_alloc_fail_at(0, false);
+    code = hr_status_code(status);
+    if (code != (reached ? HR_RESOURCE_EXHAUSTED : 0)) hr_test_fail(__FILE__, __LINE__, "allocation %d failing gave %d", (int)n, (int)code);
+    hr_status_release(status);
+    HR_CHECK_EQ_I64(hr_test_live_blocks(), before);
+  }
+  HR_CHECK_EQ_I64(code, 0);
+}
+HR_TEST(every_allocation_may_fail) {
+  kept = maker_graph();
+  hr_value_t zero = maker_i32(kept, "zero", 0), a = maker_const(kept, "a", 0);
+  maker_loop_t outer = maker_count_loop(kept, "outer", zero, a, 3, 1, 2);
+  hr_value_t inner_zero = maker_i32(kept, "inner_zero", 0), start = maker_const(kept, "start", 1);
+  maker_wait(kept, inner_zero, outer.body_i);
+  maker_wait(kept, start, outer.body_i);
+  maker_loop_t inner = maker_count_loop(kept, "inner", inner_zero, start, 3, 1, 2);
+  maker_1(kept, "Neg", "inner_out", inner.exit_a);
+  kept_fetch[0] = outer.exit_a;
+  kept_fetch[1] = outer.exit_i;
+  check_allocations();
+  hr_graph_destroy(kept);
 }
 
 HR_TEST_MAIN()

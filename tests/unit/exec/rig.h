@@ -38,8 +38,14 @@ static inline hr_status_t rig_plan(rig_t* r, int feeds, const hr_value_t* feed, 
     for (int f = 0; f < feeds; ++f) fed |= feed[f].node == r->g->nodes.data[i];
     if (!fed) nodes[count++] = r->g->nodes.data[i];
   }
-  hr_plan_desc_t d = {.nodes = nodes, .node_count = count, .feeds = feed, .feed_count = feeds, .fetches = fetch, .fetch_count = fetches,
-                      .states = r->states, .resources = r->resources};
+  hr_plan_desc_t d = {.nodes = nodes,
+                      .node_count = count,
+                      .feeds = feed,
+                      .feed_count = feeds,
+                      .fetches = fetch,
+                      .fetch_count = fetches,
+                      .states = r->states,
+                      .resources = r->resources};
   hr_status_t status = hr_plan_create(&d, &r->plan);
   hr_free(nodes);
   return status;

@@ -20,7 +20,9 @@ static hr_status_t run(hr_graph_t* g, bool passes, int feeds, const hr_value_t* 
   return status;
 }
 
-typedef struct { hr_value_t p, on, off; } branches_t; /* the condition and its pivots */
+typedef struct {
+  hr_value_t p, on, off;
+} branches_t; /* the condition and its pivots */
 static branches_t add_branches(hr_graph_t* g) {
   branches_t b = {.p = maker_bool(g, "p")};
   hr_value_t s = maker_2(g, "Switch", "pivots", b.p, b.p);
@@ -47,10 +49,14 @@ HR_TEST(constants_of_branches_are_neither_merged_nor_folded_away) {
       HR_CHECK_EQ_F64(number, taken ? -2 : 4);
       HR_CHECK_OK(run(g, passes, 1, &b.p, &value, hr_emit_nth(m, 1), &number));
       HR_CHECK_EQ_F64(number, !taken);
-      if (taken) HR_CHECK_OK(run(g, passes, 1, &b.p, &value, x, &number));
-      else HR_CHECK_CODE(run(g, passes, 1, &b.p, &value, x, &number), HR_INVALID_ARGUMENT, "does not have value");
-      if (taken) HR_CHECK_OK(run(g, passes, 1, &b.p, &value, a, &number));
-      else HR_CHECK_CODE(run(g, passes, 1, &b.p, &value, a, &number), HR_INVALID_ARGUMENT, "does not have value");
+      if (taken)
+        HR_CHECK_OK(run(g, passes, 1, &b.p, &value, x, &number));
+      else
+        HR_CHECK_CODE(run(g, passes, 1, &b.p, &value, x, &number), HR_INVALID_ARGUMENT, "does not have value");
+      if (taken)
+        HR_CHECK_OK(run(g, passes, 1, &b.p, &value, a, &number));
+      else
+        HR_CHECK_CODE(run(g, passes, 1, &b.p, &value, a, &number), HR_INVALID_ARGUMENT, "does not have value");
       hr_tensor_release(&value);
     }
   }
