@@ -109,7 +109,8 @@ static hr_status_t pass_through(hr_grad_pass_t* p, hr_node_t* node) {
 
 static hr_status_t call_own_gradient(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node) {
   const hr_op_def_t* def = node->attrs.def;
-  if (hr_node_class_is_control_flow(def->node_class)) return HR_ERROR(UNIMPLEMENTED, "gradients through control flow are not implemented");
+  if (hr_grad_is_class(node, HR_NODE_SWITCH)) return hr_grad_cond_switch(c, node), NULL;
+  if (hr_grad_is_class(node, HR_NODE_MERGE)) return hr_grad_cond_merge(c, node), NULL;
   if (def->node_class == HR_NODE_IDENTITY) return pass_through(p, node);
   if (hr_grad_call_is_call(node)) return hr_grad_call(p, c, node);
   hr_grad_fn_t grad = hr_registry_grad(def);
@@ -139,22 +140,82 @@ static hr_status_t visit_node(hr_grad_pass_t* p, hr_node_t* node) {
   return any ? call_gradient(p, node) : NULL;
 }
 
+/* The nodes that are a loop's machinery, not its body. */
+static bool is_machinery(const hr_node_t* n) {
+  return hr_grad_is_class(n, HR_NODE_ENTER) || hr_grad_is_class(n, HR_NODE_NEXT_ITERATION) || hr_grad_is_class(n, HR_NODE_LOOP_COND) ||
+         hr_grad_is_loop_switch(n) || hr_grad_is_loop_merge(n);
+}
+
+hr_status_t hr_grad_walk_items(hr_grad_pass_t* p, int32_t frame) {
+  const hr_grad_loop_t* l = &p->loops[frame];
+  for (int64_t i = l->items.count - 1; i >= 0; --i) {
+    hr_node_t* n = l->items.data[i];
+    if (hr_grad_is_class(n, HR_NODE_EXIT))
+      HR_TRY(hr_grad_while_build(p, p->frames.of_node[n->id]));
+    else if (!is_machinery(n))
+      HR_TRY(visit_node(p, n));
+  }
+  return NULL;
+}
+
+/* What flowed into the values of the loop in which the ys stand leaves by its constant Enters as it is. */
+static hr_status_t leave_base(hr_grad_pass_t* p, int32_t frame) {
+  const hr_grad_loop_t* l = &p->loops[frame];
+  for (int64_t i = 0; i < l->enters.count; ++i) {
+    hr_node_t* n = l->enters.data[i];
+    bool any = false;
+    if (!hr_attrs_bool(&n->attrs, "is_constant")) continue;
+    HR_TRY(gather_upstream(p, n, &any));
+    if (any) HR_TRY(pass_through(p, n));
+  }
+  return NULL;
+}
+
+static hr_status_t walk_all(hr_grad_pass_t* p) {
+  if (!p->has_loops) {
+    for (int64_t i = p->order.count - 1; i >= 0; --i) HR_TRY(visit_node(p, p->order.data[i]));
+    return NULL;
+  }
+  for (int32_t frame = p->base->frame;; frame = p->frames.frames.data[frame].parent) {
+    HR_TRY(hr_grad_walk_items(p, frame));
+    if (frame == 0) return NULL;
+    HR_TRY(leave_base(p, frame));
+  }
+}
+
 /* --- results ----------------------------------------------------------------------------------------------------------------------- */
+static hr_status_t bring_result(hr_grad_pass_t* p, hr_value_t v, hr_value_t* out) {
+  if (p->has_loops) return hr_grad_place_bring(p, v, p->base, out);
+  *out = v;
+  return NULL;
+}
+
+/* A value within a loop has many gradients, one in each iteration; they cannot be had outside. */
+static hr_status_t check_x_place(const hr_grad_pass_t* p, hr_value_t x) {
+  if (!p->has_loops) return NULL;
+  const hr_grad_place_t *home = hr_grad_place_home(p, x), *around = p->base;
+  while (around && around != home) around = around->parent;
+  if (around) return NULL;
+  return HR_ERROR(UNIMPLEMENTED, "x '%s:%d' stands in a loop that the ys do not stand in", x.node->name.data, (int)x.index);
+}
+
 static hr_status_t collect_result(hr_grad_pass_t* p, hr_value_t x, hr_gradient_t* out) {
   *out = (hr_gradient_t){0};
   hr_grad_sum_t* sum = hr_grad_accumulate_sum(p, x);
   if (!sum) return NULL;
+  HR_TRY(check_x_place(p, x));
   HR_TRY(hr_grad_accumulate_merge(p, sum));
   hr_grad_part_t* part = sum->first;
   if (part->is_slices && p->request->keep_slices) {
-    *out = (hr_gradient_t){.indices = part->indices, .values = part->values, .dense_shape = part->dense_shape, .is_slices = true};
-    return NULL;
+    *out = (hr_gradient_t){.is_slices = true};
+    HR_TRY(bring_result(p, part->indices, &out->indices));
+    HR_TRY(bring_result(p, part->values, &out->values));
+    return bring_result(p, part->dense_shape, &out->dense_shape);
   }
   hr_grad_call_t c;
   hr_grad_emit_begin(&c, p, NULL);
   HR_TRY(hr_grad_accumulate_densify(&c, part));
-  out->dense = part->dense;
-  return NULL;
+  return bring_result(p, part->dense, &out->dense);
 }
 
 static hr_status_t run_pass(hr_grad_pass_t* p, hr_gradient_t* out) {
@@ -165,7 +226,7 @@ static hr_status_t run_pass(hr_grad_pass_t* p, hr_gradient_t* out) {
   HR_TRY(choose_source(p));
   HR_TRY(hr_grad_paths_find(p));
   HR_TRY(seed_all(p));
-  for (int64_t i = p->order.count - 1; i >= 0; --i) HR_TRY(visit_node(p, p->order.data[i]));
+  HR_TRY(walk_all(p));
   for (int32_t i = 0; i < p->request->x_count; ++i) HR_TRY(collect_result(p, p->request->xs[i], &out[i]));
   return NULL;
 }
@@ -175,6 +236,7 @@ hr_status_t hr_grad_build(hr_graph_t* g, const hr_grad_request_t* request, hr_gr
   hr_arena_init(&pass.arena);
   hr_status_t status = run_pass(&pass, out);
   hr_vec_deinit(&pass.order);
+  hr_grad_place_deinit(&pass);
   hr_arena_deinit(&pass.arena);
   return status;
 }

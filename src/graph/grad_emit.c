@@ -8,25 +8,14 @@ static hr_grad_call_t* call_of(hr_grad_ctx_t* c) { return (hr_grad_call_t*)(void
 static const hr_grad_call_t* const_call_of(const hr_grad_ctx_t* c) { return (const hr_grad_call_t*)(const void*)c; }
 
 /* --- emitting ---------------------------------------------------------------------------------------------------------------------- */
-static hr_status_t emitted_name(hr_grad_call_t* c, const char* op, hr_str_t* out) {
-  hr_strbuf_t text;
-  hr_strbuf_init(&text);
-  if (c->node)
-    hr_strbuf_format(&text, "%.*s/%.*s_grad/%s", HR_STR_ARG(c->pass->prefix), HR_STR_ARG(c->node->name), op);
-  else
-    hr_strbuf_format(&text, "%.*s/%s", HR_STR_ARG(c->pass->prefix), op);
-  hr_status_t status = text.failed ? hr_status_out_of_memory() : hr_graph_unique_name(c->pass->g, hr_strbuf_view(&text), out);
-  hr_strbuf_deinit(&text);
-  return status;
-}
-
 static hr_status_t emit_node(hr_grad_ctx_t* ctx, const char* op, int input_count, const hr_value_t* inputs, int attr_count,
                              const hr_named_attr_t* attrs, hr_value_t* out) {
   hr_grad_call_t* c = call_of(ctx);
   hr_node_desc_t desc = {
       .op = hr_str(op), .device = HR_STR(""), .inputs = inputs, .input_count = input_count, .attrs = attrs, .attr_count = attr_count};
   hr_node_t* node = NULL;
-  HR_TRY(emitted_name(c, op, &desc.name));
+  HR_TRY(hr_grad_place_name(c->pass, c->node, op, &desc.name));
+  if (c->pass->has_loops) return hr_grad_place_emit(c, &desc, out);
   HR_TRY(hr_graph_add(c->pass->g, &desc, &node));
   *out = (hr_value_t){node, 0};
   return NULL;
@@ -85,7 +74,9 @@ static hr_status_t output_zeros(hr_grad_ctx_t* ctx, int i, hr_value_t* out) {
   hr_grad_info_t* info = &c->pass->info[c->node->id];
   if (!info->sums[i].zeros.node) {
     bool is_scalar = hr_value_shape(v)->rank == 0;
-    info->sums[i].zeros = is_scalar ? hr_emit_const_like(ctx, v, 0) : hr_emit_zeros_like(ctx, v);
+    info->sums[i].zeros = c->pass->has_loops ? hr_grad_place_zeros(c, v)
+                          : is_scalar        ? hr_emit_const_like(ctx, v, 0)
+                                             : hr_emit_zeros_like(ctx, v);
   }
   *out = info->sums[i].zeros;
   return NULL; /* a failure of the helpers sticks to ctx */

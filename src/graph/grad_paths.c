@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which nodes a backward walk visits: what the ys depend on, in topological order, and of these the ones that depend on an x. Gradients
- * pass neither stops nor values of types that have none (integers, strings). Back edges of loops are not followed; the walk refuses the
- * loop's nodes later. */
+ * pass neither stops nor values of types that have none (integers, strings).
+ *
+ * A loop counts as one: who reads one of its Exits comes after all that enters it. Its own nodes are in order too, from what its variables
+ * are in an iteration to what they are in the next; the way round is not followed, so what leads to an x is found in several sweeps. */
 #include "graph/grad_pass.h"
+#include "op/node_class.h"
 
 bool hr_grad_paths_is_trainable(int32_t type) {
   return hr_dtype_in(hr_dtype_base(type), HR_M_REAL_FLOAT | HR_M_COMPLEX | HR_M(RESOURCE) | HR_M(VARIANT));
@@ -52,7 +55,7 @@ static hr_status_t check_request(hr_grad_pass_t* p) {
 /* --- the search: depth first with a stack of its own, since graphs are deeper than the thread's ------------------------------------ */
 typedef struct {
   hr_node_t* node;
-  int32_t next_input;
+  int64_t next_input;
 } search_place_t;
 typedef HR_VEC(search_place_t) search_stack_t;
 
@@ -78,25 +81,114 @@ static hr_status_t search_close(hr_grad_pass_t* p, hr_node_t* node) {
   return hr_vec_push(&p->order, node);
 }
 
-static hr_status_t search_from(hr_grad_pass_t* p, search_stack_t* stack, hr_node_t* y) {
+static const hr_grad_loop_t* search_loop(const hr_grad_pass_t* p, const hr_node_t* n) { /* that an Exit leaves, once loops are known */
+  return p->loops && hr_grad_is_class(n, HR_NODE_EXIT) ? &p->loops[p->frames.of_node[n->id]] : NULL;
+}
+
+/* Producer number i, NULL beyond the last (a loop's Exit: first all that enters it). */
+static bool search_producer(const hr_grad_pass_t* p, const hr_node_t* n, int64_t i, hr_node_t** out) {
+  const hr_grad_loop_t* l = search_loop(p, n);
+  if (l && i < l->enters.count) return *out = l->enters.data[i], true;
+  if (l) i -= l->enters.count;
+  if (i >= n->input_count) return false;
+  *out = n->inputs[i].node;
+  return true;
+}
+
+/* Depth first from one node. What goes on to the next iteration waits in `later`. */
+static hr_status_t search_from(hr_grad_pass_t* p, search_stack_t* stack, search_stack_t* later, hr_node_t* y) {
   HR_TRY(search_open(p, stack, y));
   while (stack->count > 0) {
     search_place_t* top = &stack->data[stack->count - 1];
-    if (top->next_input == top->node->input_count) {
+    hr_node_t* producer;
+    if (!search_producer(p, top->node, top->next_input, &producer)) {
       HR_TRY(search_close(p, top->node));
       --stack->count;
       continue;
     }
-    hr_node_t* producer = top->node->inputs[top->next_input++].node;
-    if (producer) HR_TRY(search_open(p, stack, producer));
+    ++top->next_input;
+    if (!producer) continue;
+    if (hr_grad_is_class(producer, HR_NODE_NEXT_ITERATION))
+      HR_TRY(hr_vec_push(later, ((search_place_t){producer, 0})));
+    else
+      HR_TRY(search_open(p, stack, producer));
+  }
+  return NULL;
+}
+
+static hr_status_t search_all(hr_grad_pass_t* p) {
+  search_stack_t stack = {0}, later = {0};
+  hr_status_t status = NULL;
+  for (int32_t i = 0; !status && i < p->request->y_count; ++i) status = search_from(p, &stack, &later, p->request->ys[i].node);
+  while (!status && later.count > 0) status = search_from(p, &stack, &later, later.data[--later.count].node);
+  hr_vec_deinit(&stack);
+  hr_vec_deinit(&later);
+  return status;
+}
+
+/* --- loops ------------------------------------------------------------------------------------------------------------------------- */
+static bool order_has_loops(const hr_grad_pass_t* p) {
+  for (int64_t i = 0; i < p->order.count; ++i)
+    if (hr_grad_is_class(p->order.data[i], HR_NODE_ENTER)) return true;
+  return false;
+}
+
+static hr_status_t find_loops(hr_grad_pass_t* p) {
+  HR_TRY(hr_frames_find(p->g->nodes.data, p->info_count, p->info_count, &p->frames));
+  p->loops = hr_arena_array(&p->arena, (size_t)p->frames.frames.count, sizeof *p->loops);
+  if (!p->loops) return hr_status_out_of_memory();
+  for (int64_t i = 0; i < p->info_count; ++i) {
+    hr_node_t* n = p->g->nodes.data[i];
+    if (n && hr_grad_is_class(n, HR_NODE_ENTER)) HR_TRY(hr_vec_push(&p->loops[hr_frames_of_output(&p->frames, n)].enters, n));
+  }
+  p->has_loops = true;
+  return NULL;
+}
+
+static void search_again(hr_grad_pass_t* p) {
+  for (int64_t i = 0; i < p->order.count; ++i) {
+    hr_grad_info_t* info = &p->info[p->order.data[i]->id];
+    info->is_open = info->is_done = info->is_wanted = false;
+  }
+  p->order.count = 0;
+}
+
+/* Round each loop, until nothing more leads to an x. */
+static void sweep_wanted(hr_grad_pass_t* p) {
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (int64_t i = 0; i < p->order.count; ++i) {
+      hr_grad_info_t* info = &p->info[p->order.data[i]->id];
+      if (info->is_wanted || !node_is_wanted(p, p->order.data[i])) continue;
+      info->is_wanted = changed = true;
+    }
+  }
+}
+
+/* Each node to the frame whose walk meets it: an Exit, which stands for its loop, to the frame around. */
+static hr_status_t sort_items(hr_grad_pass_t* p) {
+  for (int64_t i = 0; i < p->order.count; ++i) {
+    hr_node_t* n = p->order.data[i];
+    int32_t frame = p->frames.of_node[n->id];
+    if (hr_grad_is_class(n, HR_NODE_EXIT)) {
+      if (p->loops[frame].exit) continue;
+      p->loops[frame].exit = n;
+      frame = hr_frames_of_output(&p->frames, n);
+    }
+    HR_TRY(hr_vec_push(&p->loops[frame < 0 ? 0 : frame].items, n));
   }
   return NULL;
 }
 
 hr_status_t hr_grad_paths_find(hr_grad_pass_t* p) {
-  search_stack_t stack = {0};
-  hr_status_t status = check_request(p);
-  for (int32_t i = 0; !status && i < p->request->y_count; ++i) status = search_from(p, &stack, p->request->ys[i].node);
-  hr_vec_deinit(&stack);
-  return status;
+  HR_TRY(check_request(p));
+  HR_TRY(search_all(p));
+  if (!order_has_loops(p)) return NULL;
+  HR_TRY(find_loops(p));
+  search_again(p);
+  HR_TRY(search_all(p));
+  sweep_wanted(p);
+  HR_TRY(sort_items(p));
+  return hr_grad_place_start(p);
 }
