@@ -3,12 +3,11 @@
  *
  * Outside loops a gradient uses forward values as they are. The gradient of a loop is a loop of its own that runs the iterations
  * backwards, and a forward value of iteration i is needed in its iteration n - 1 - i: it is pushed on a stack as it is made and popped
- * there. A stack is made in the place around the forward loop, anew in each iteration of a loop around that, so that loops within loops
- * find the stack of their own outer iteration: its handle is a value like others. What is the same in every iteration is not pushed but
- * entered, constants are made anew, and of a value of which only the shape counts only the shape is pushed.
+ * there. Stacks are made where the ys stand, one for each value, also for values of loops within loops. What is the same in every iteration
+ * is not pushed but entered, constants are made anew, and of a value of which only the shape counts only the shape is pushed.
  *
  * Order: the counter's value comes before an iteration's pushes (pops), and its step after them, so iterations push one after another
- * however many of them run at once. A value in a branch is pushed when the branch is taken; its pop gets the handle through a Switch. */
+ * however many of them run at once; a loop within a loop starts to count after the outer counter, which waits for its end. A value in a branch is pushed when the branch is taken; its pop gets the handle through a Switch. */
 #include <stdio.h>
 #include "graph/const_eval.h"
 #include "graph/grad_pass.h"
@@ -134,6 +133,17 @@ hr_status_t hr_grad_place_add_raw(hr_grad_pass_t* p, hr_grad_place_t* home, cons
   return NULL;
 }
 
+hr_status_t hr_grad_place_int(hr_grad_pass_t* p, hr_grad_place_t* at, int32_t value, hr_node_t* after, hr_value_t* out) {
+  hr_tensor_t t;
+  HR_TRY(hr_tensor_from_i32(value, &t));
+  const hr_named_attr_t attrs[] = {hr_at_tensor("value", &t), hr_at_type("dtype", HR_I32)};
+  hr_node_desc_t desc = {.op = HR_STR("Const"), .device = HR_STR(""), .attrs = attrs, .attr_count = 2, .controls = &after,
+                         .control_count = after ? 1 : 0};
+  hr_status_t status = hr_grad_place_add_raw(p, after ? at : p->forward[0], &desc, out);
+  hr_tensor_release(&t);
+  return status;
+}
+
 static hr_status_t bring_all(hr_grad_pass_t* p, int count, const hr_value_t* inputs, hr_grad_place_t* to, const hr_value_t** out) {
   hr_value_t* brought = hr_arena_array(&p->arena, (size_t)count + 1, sizeof *brought);
   if (!brought) return hr_status_out_of_memory();
@@ -177,8 +187,7 @@ static hr_status_t enter_loop(hr_grad_pass_t* p, hr_value_t v, hr_grad_place_t* 
 }
 
 /* --- values of iterations ----------------------------------------------------------------------------------------------------------- */
-/* The counter's step waits for `node`. */
-static hr_status_t tie_to_counter(hr_grad_pass_t* p, hr_grad_place_t* at, hr_node_t* node, bool may_be_dead) {
+hr_status_t hr_grad_place_tie(hr_grad_pass_t* p, hr_grad_place_t* at, hr_node_t* node, bool may_be_dead) {
   if (!may_be_dead) return hr_graph_add_control(p->g, at->tail, node);
   if (at->gate) return hr_graph_add_control(p->g, at->gate, node);
   hr_value_t gate;
@@ -196,7 +205,7 @@ static hr_status_t push_in_loop(hr_grad_pass_t* p, hr_value_t v, hr_value_t stac
   hr_node_desc_t desc = {.op = HR_STR("StackPushV2"), .device = HR_STR(""), .inputs = inputs, .input_count = 2,
                          .controls = &at->pivot.node, .control_count = 1};
   HR_TRY(hr_grad_place_add_raw(p, at, &desc, &push));
-  return tie_to_counter(p, at, push.node, may_be_dead);
+  return hr_grad_place_tie(p, at, push.node, may_be_dead);
 }
 
 /* The handle, alive only where the value was. */
@@ -218,22 +227,23 @@ static hr_status_t pop_in_loop(hr_grad_pass_t* p, hr_value_t v, hr_value_t stack
                          .attr_count = 1, .controls = &to->pivot.node, .control_count = 1};
   HR_TRY(hr_grad_place_add_raw(p, to, &desc, out));
   if (hr_value_shape(v)->rank >= 0) HR_TRY(hr_graph_refine_shape(p->g, *out, hr_value_shape(v)));
-  return tie_to_counter(p, to, out->node, guard != NULL);
+  return hr_grad_place_tie(p, to, out->node, guard != NULL);
+}
+
+/* max_size of a stack at the base, for a loop within it. Where that is a loop itself, it waits for something of the iteration, or an
+ * optimizer that takes what it thinks invariant out of loops would take out the stack, of which each iteration needs its own. */
+static hr_status_t stack_size(hr_grad_pass_t* p, const hr_grad_place_t* loop, hr_value_t* out) {
+  while (loop->parent != p->base) loop = loop->parent;
+  return hr_grad_place_int(p, p->base, -1, p->base->parent ? p->loops[loop->frame].enters.data[0]->inputs[0].node : NULL, out);
 }
 
 static hr_status_t stack_through(hr_grad_pass_t* p, hr_value_t v, hr_grad_place_t* to, hr_value_t* out) {
   const hr_named_attr_t type = hr_at_type("elem_type", (int)hr_dtype_base(hr_value_type(v)));
   const hr_grad_guard_t* guard;
-  hr_grad_call_t c;
-  hr_value_t stack, any;
+  hr_value_t stack, size;
   HR_TRY(hr_grad_guard_find(p, v, &guard));
-  hr_grad_place_t* here = p->here;
-  p->here = p->forward[0];
-  hr_grad_emit_begin(&c, p, NULL);
-  any = hr_emit_const_i32(&c.base, -1);
-  p->here = here;
-  if (c.base.failure) return c.base.failure;
-  HR_TRY(hr_grad_place_add(p, hr_grad_place_home(p, v)->parent, "StackV2", 1, &any, 1, &type, &stack));
+  HR_TRY(stack_size(p, hr_grad_place_home(p, v), &size));
+  HR_TRY(hr_grad_place_add(p, p->base, "StackV2", 1, &size, 1, &type, &stack));
   HR_TRY(push_in_loop(p, v, stack, guard != NULL));
   return pop_in_loop(p, v, stack, guard, to, out);
 }

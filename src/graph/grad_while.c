@@ -149,20 +149,12 @@ static hr_status_t close_var(hr_grad_pass_t* p, hr_grad_place_t* at, hr_value_t 
   return hr_graph_set_input(p->g, merged.node, 1, back);
 }
 
-static hr_status_t int_constant(hr_grad_pass_t* p, int32_t value, hr_value_t* out) {
-  hr_tensor_t t;
-  HR_TRY(hr_tensor_from_i32(value, &t));
-  hr_status_t status = hr_grad_place_add(p, p->forward[0], "Const", 0, NULL, HR_ATTRS(hr_at_tensor("value", &t), hr_at_type("dtype", HR_I32)), out);
-  hr_tensor_release(&t);
-  return status;
-}
-
 /* Iterations so far, in the forward loop; *total: how many there were. */
 static hr_status_t count_forward(while_t* w, hr_value_t* total) {
   hr_grad_pass_t* p = w->p;
   hr_value_t zero, one, merged, live, step;
-  HR_TRY(int_constant(p, 0, &zero));
-  HR_TRY(int_constant(p, 1, &one));
+  HR_TRY(hr_grad_place_int(p, w->forward->parent, 0, w->forward->parent->pivot.node, &zero));
+  HR_TRY(hr_grad_place_int(p, NULL, 1, NULL, &one));
   HR_TRY(begin_var(p, w->forward, zero, &hr_pshape_scalar, &merged));
   HR_TRY(open_var(p, w->forward, merged, (hr_value_t){w->cond, 0}, &live, total));
   HR_TRY(hr_grad_place_add(p, w->forward, "Identity", 1, &live, HR_NO_ATTRS, &w->forward->pivot));
@@ -174,13 +166,18 @@ static hr_status_t count_forward(while_t* w, hr_value_t* total) {
 /* Iterations left, in the gradient's loop. */
 static hr_status_t count_back(while_t* w, hr_value_t total) {
   hr_grad_pass_t* p = w->p;
-  hr_value_t zero, one, merged, live, step, more;
-  HR_TRY(int_constant(p, 0, &zero));
-  HR_TRY(int_constant(p, 1, &one));
+  const hr_grad_guard_t* guard;
+  hr_value_t zero, one, merged, live, left, step, more;
+  HR_TRY(hr_grad_place_int(p, NULL, 0, NULL, &zero));
+  HR_TRY(hr_grad_place_int(p, NULL, 1, NULL, &one));
   HR_TRY(begin_var(p, w->back, total, &hr_pshape_scalar, &merged));
   HR_TRY(hr_grad_place_add(p, w->back, "Greater", HR_VALUES(merged, zero), HR_NO_ATTRS, &more));
   HR_TRY(hr_grad_place_add(p, w->back, "LoopCond", 1, &more, HR_NO_ATTRS, &w->back_cond));
-  HR_TRY(open_var(p, w->back, merged, w->back_cond, &live, NULL));
+  HR_TRY(open_var(p, w->back, merged, w->back_cond, &live, w->around->tail ? &left : NULL));
+  if (w->around->tail) {
+    HR_TRY(hr_grad_guard_find(p, total, &guard));
+    HR_TRY(hr_grad_place_tie(p, w->around, left.node, guard != NULL));
+  }
   HR_TRY(hr_grad_place_add(p, w->back, "Identity", 1, &live, HR_NO_ATTRS, &w->back->pivot));
   HR_TRY(hr_grad_place_add(p, w->back, "Sub", HR_VALUES(w->back->pivot, one), HR_NO_ATTRS, &step));
   w->back->tail = step.node;
