@@ -111,6 +111,16 @@ class ControlFlowContext(object):
                     self._take(op)
             self._seen = graph.node_count()
 
+    def take_placed(self, first):
+        """Nodes that C made and, within a loop, put into the loop's frame itself."""
+        if self._graph.node_count() == first or self.GetWhileContext() is None:
+            return
+        for op in self._graph._operations()[first:]:
+            op._context = self
+            self._remember(op.outputs)
+            self._graph.prevent_fetching(op)
+        self._seen = self._graph.node_count()
+
     def created(self, op):
         """Called for each operation made while the context is current."""
         if op._id > self._seen:

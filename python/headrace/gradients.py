@@ -195,9 +195,13 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
                 upstream.append(g)
         stops = [convert_to_tensor(s) for s in _as_list(stop_gradients or [])]
         watch = _functions or graph._state.get("gradient_overrides")
+        if graph._context is not None:
+            graph._context._adopt_new()
         first = graph.node_count()
         out = _headrace.gradients(graph, ys, targets, upstream, stops, scope[:-1], _override if watch else None)
         graph._settle_made(first)
+        if graph._context is not None:
+            graph._context.take_placed(first)
     unconnected = getattr(unconnected_gradients, "value", unconnected_gradients)
     if unconnected == "zero":
         from headrace.array import zeros_like

@@ -22,8 +22,7 @@ static hr_value_t zeros_beside(hr_grad_call_t* c, hr_node_t* node, int side) {
 void hr_grad_cond_switch(hr_grad_call_t* c, hr_node_t* node) {
   hr_value_t sides[2];
   if (!hr_grad_wanted(&c->base, 0)) return;
-  for (int i = 0; i < 2; ++i)
-    sides[i] = hr_grad_has_upstream(&c->base, i) ? hr_grad_upstream(&c->base, i) : zeros_beside(c, node, i);
+  for (int i = 0; i < 2; ++i) sides[i] = hr_grad_has_upstream(&c->base, i) ? hr_grad_upstream(&c->base, i) : zeros_beside(c, node, i);
   hr_value_t merged = hr_emit(&c->base, "Merge", 2, sides, HR_NO_ATTRS);
   if (merged.node) hr_grad_give(&c->base, 0, merged);
 }

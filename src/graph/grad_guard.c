@@ -89,10 +89,14 @@ static hr_status_t guard_of_node(hr_grad_pass_t* p, hr_node_t* n) { /* those it 
     hr_node_t* from = wait_at(p, n, i);
     if (!from) continue;
     bool is_data = !loop_left(p, n) && i < n->input_count;
-    if (is_data) HR_TRY(guard_of_output(p, n->inputs[i], &one));
-    else one = loop_left(p, n) || !hr_grad_is_class(from, HR_NODE_ENTER) ? p->info[from->id].guard : NULL;
-    if (is_merge && is_data && !is_first) HR_TRY(guards_shared(p, all, one, &all));
-    else HR_TRY(guards_joined(p, all, one, &all));
+    if (is_data)
+      HR_TRY(guard_of_output(p, n->inputs[i], &one));
+    else
+      one = loop_left(p, n) || !hr_grad_is_class(from, HR_NODE_ENTER) ? p->info[from->id].guard : NULL;
+    if (is_merge && is_data && !is_first)
+      HR_TRY(guards_shared(p, all, one, &all));
+    else
+      HR_TRY(guards_joined(p, all, one, &all));
     is_first = false;
   }
   p->info[n->id].guard = all;

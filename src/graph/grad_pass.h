@@ -113,7 +113,7 @@ HR_MUST_USE hr_status_t hr_grad_place_bring(hr_grad_pass_t* p, hr_value_t v, hr_
 HR_MUST_USE hr_status_t hr_grad_place_add(hr_grad_pass_t* p, hr_grad_place_t* at, const char* op, int input_count, const hr_value_t* inputs,
                                           int attr_count, const hr_named_attr_t* attrs, hr_value_t* out);
 HR_MUST_USE hr_status_t hr_grad_place_add_raw(hr_grad_pass_t* p, hr_grad_place_t* home, const hr_node_desc_t* desc, hr_value_t* out);
-/* A constant: at the root, or (after: what it waits for) at a place. */
+/* A constant: at the base, or (after: what it waits for) at a place. */
 HR_MUST_USE hr_status_t hr_grad_place_int(hr_grad_pass_t* p, hr_grad_place_t* at, int32_t value, hr_node_t* after, hr_value_t* out);
 /* The counter's step at that place waits for `node`. */
 HR_MUST_USE hr_status_t hr_grad_place_tie(hr_grad_pass_t* p, hr_grad_place_t* at, hr_node_t* node, bool may_be_dead);

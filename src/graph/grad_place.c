@@ -7,7 +7,8 @@
  * is not pushed but entered, constants are made anew, and of a value of which only the shape counts only the shape is pushed.
  *
  * Order: the counter's value comes before an iteration's pushes (pops), and its step after them, so iterations push one after another
- * however many of them run at once; a loop within a loop starts to count after the outer counter, which waits for its end. A value in a branch is pushed when the branch is taken; its pop gets the handle through a Switch. */
+ * however many of them run at once; a loop within a loop starts to count after the outer counter, which waits for its end. A value in a
+ * branch is pushed when the branch is taken; its pop gets the handle through a Switch. */
 #include <stdio.h>
 #include "graph/const_eval.h"
 #include "graph/grad_pass.h"
@@ -133,13 +134,19 @@ hr_status_t hr_grad_place_add_raw(hr_grad_pass_t* p, hr_grad_place_t* home, cons
   return NULL;
 }
 
+/* Within a loop a constant has to wait for something of the loop: for `after`, at the base for a y. */
+static hr_status_t add_constant(hr_grad_pass_t* p, const hr_tensor_t* t, hr_node_t* after, hr_grad_place_t* at, hr_value_t* out) {
+  const hr_named_attr_t attrs[] = {hr_at_tensor("value", t), hr_at_type("dtype", (int)t->dtype)};
+  if (!after && at->parent) after = p->request->ys[0].node;
+  hr_node_desc_t desc = {
+      .op = HR_STR("Const"), .device = HR_STR(""), .attrs = attrs, .attr_count = 2, .controls = &after, .control_count = after ? 1 : 0};
+  return hr_grad_place_add_raw(p, at, &desc, out);
+}
+
 hr_status_t hr_grad_place_int(hr_grad_pass_t* p, hr_grad_place_t* at, int32_t value, hr_node_t* after, hr_value_t* out) {
   hr_tensor_t t;
   HR_TRY(hr_tensor_from_i32(value, &t));
-  const hr_named_attr_t attrs[] = {hr_at_tensor("value", &t), hr_at_type("dtype", HR_I32)};
-  hr_node_desc_t desc = {.op = HR_STR("Const"), .device = HR_STR(""), .attrs = attrs, .attr_count = 2, .controls = &after,
-                         .control_count = after ? 1 : 0};
-  hr_status_t status = hr_grad_place_add_raw(p, after ? at : p->forward[0], &desc, out);
+  hr_status_t status = add_constant(p, &t, after, after ? at : p->base, out);
   hr_tensor_release(&t);
   return status;
 }
@@ -176,7 +183,7 @@ static hr_status_t constant_of(hr_grad_pass_t* p, hr_value_t v, hr_value_t* out)
   HR_TRY(hr_const_eval(p->g, v, &t));
   *out = HR_NO_VALUE;
   if (!t) return NULL;
-  return hr_grad_place_add(p, p->forward[0], "Const", 0, NULL, HR_ATTRS(hr_at_tensor("value", t), hr_at_type("dtype", (int)t->dtype)), out);
+  return add_constant(p, t, NULL, p->base, out);
 }
 
 static hr_status_t enter_loop(hr_grad_pass_t* p, hr_value_t v, hr_grad_place_t* to, hr_value_t* out) { /* v: of the place around */
@@ -202,8 +209,12 @@ static hr_status_t push_in_loop(hr_grad_pass_t* p, hr_value_t v, hr_value_t stac
   hr_value_t inputs[2] = {HR_NO_VALUE, v}, push;
   if (!at->tail) return HR_ERROR(INTERNAL, "the loop of '%s' has no counter yet", v.node->name.data);
   HR_TRY(hr_grad_place_bring(p, stack, at, &inputs[0]));
-  hr_node_desc_t desc = {.op = HR_STR("StackPushV2"), .device = HR_STR(""), .inputs = inputs, .input_count = 2,
-                         .controls = &at->pivot.node, .control_count = 1};
+  hr_node_desc_t desc = {.op = HR_STR("StackPushV2"),
+                         .device = HR_STR(""),
+                         .inputs = inputs,
+                         .input_count = 2,
+                         .controls = &at->pivot.node,
+                         .control_count = 1};
   HR_TRY(hr_grad_place_add_raw(p, at, &desc, &push));
   return hr_grad_place_tie(p, at, push.node, may_be_dead);
 }
@@ -223,8 +234,14 @@ static hr_status_t pop_in_loop(hr_grad_pass_t* p, hr_value_t v, hr_value_t stack
   const hr_named_attr_t type = hr_at_type("elem_type", (int)hr_dtype_base(hr_value_type(v)));
   HR_TRY(hr_grad_place_bring(p, stack, to, &stack));
   HR_TRY(guard_handle(p, guard, to, &stack));
-  hr_node_desc_t desc = {.op = HR_STR("StackPopV2"), .device = HR_STR(""), .inputs = &stack, .input_count = 1, .attrs = &type,
-                         .attr_count = 1, .controls = &to->pivot.node, .control_count = 1};
+  hr_node_desc_t desc = {.op = HR_STR("StackPopV2"),
+                         .device = HR_STR(""),
+                         .inputs = &stack,
+                         .input_count = 1,
+                         .attrs = &type,
+                         .attr_count = 1,
+                         .controls = &to->pivot.node,
+                         .control_count = 1};
   HR_TRY(hr_grad_place_add_raw(p, to, &desc, out));
   if (hr_value_shape(v)->rank >= 0) HR_TRY(hr_graph_refine_shape(p->g, *out, hr_value_shape(v)));
   return hr_grad_place_tie(p, to, out->node, guard != NULL);
@@ -288,7 +305,7 @@ static hr_status_t outermost_for(const hr_grad_pass_t* p, const hr_node_desc_t* 
   const hr_op_def_t* def;
   HR_TRY(hr_registry_find(d->op, &def));
   bool is_free = def->node_class == HR_NODE_CONST || (def->node_class == HR_NODE_ORDINARY && !(def->op->flags & HR_OP_IMPURE));
-  *out = is_free ? p->forward[0] : p->here;
+  *out = is_free ? p->base : p->here;
   for (int i = 0; is_free && i < d->input_count; ++i) {
     hr_grad_place_t* needed = place_for(p, d->inputs[i]);
     if (place_is_around(*out, needed)) *out = needed;
@@ -296,8 +313,10 @@ static hr_status_t outermost_for(const hr_grad_pass_t* p, const hr_node_desc_t* 
   return NULL;
 }
 
-static bool only_shape_counts(hr_str_t op) { return hr_str_equal(op, HR_STR("Shape")) || hr_str_equal(op, HR_STR("Size")) ||
-                                                    hr_str_equal(op, HR_STR("Rank")) || hr_str_equal(op, HR_STR("VariableShape")); }
+static bool only_shape_counts(hr_str_t op) {
+  return hr_str_equal(op, HR_STR("Shape")) || hr_str_equal(op, HR_STR("Size")) || hr_str_equal(op, HR_STR("Rank")) ||
+         hr_str_equal(op, HR_STR("VariableShape"));
+}
 
 /* The forward place of the one input, when that would have to be pushed; else NULL. */
 static hr_grad_place_t* forward_place_of(const hr_grad_pass_t* p, const hr_node_desc_t* d) {
@@ -313,6 +332,10 @@ hr_status_t hr_grad_place_emit(hr_grad_call_t* c, hr_node_desc_t* d, hr_value_t*
   hr_grad_place_t* at = forward;
   if (!forward || !only_shape_counts(d->op)) HR_TRY(outermost_for(p, d, &at));
   HR_TRY(bring_all(p, d->input_count, d->inputs, at, &d->inputs));
+  if (d->input_count == 0 && at->parent) {
+    d->controls = at->pivot.node ? &at->pivot.node : &p->request->ys[0].node;
+    d->control_count = 1;
+  }
   return hr_grad_place_add_raw(p, at, d, out);
 }
 
@@ -337,8 +360,8 @@ hr_value_t hr_grad_place_zeros(hr_grad_call_t* c, hr_value_t like) {
     dtype = held ? held->dtype : HR_DTYPE_INVALID;
     shape = held && held->shape ? held->shape : &hr_pshape_unknown;
     if (dtype == HR_DTYPE_INVALID) {
-      hr_grad_fail(g, HR_ERROR(UNIMPLEMENTED, "the gradient of handle '%s:%d', of which nothing is known", like.node->name.data,
-                               (int)like.index));
+      hr_grad_fail(
+          g, HR_ERROR(UNIMPLEMENTED, "the gradient of handle '%s:%d', of which nothing is known", like.node->name.data, (int)like.index));
       return HR_NO_VALUE;
     }
   }

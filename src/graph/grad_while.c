@@ -10,9 +10,9 @@
 
 typedef struct {
   hr_node_t *enter, *merge, *sw, *exit, *next; /* exit may be NULL */
-  bool flows;        /* a gradient flows through it */
-  hr_value_t start;  /* of the gradient's variable, in the place around */
-  hr_value_t merged, live, left; /* its Merge; its value in an iteration; its Exit */
+  bool flows;                                  /* a gradient flows through it */
+  hr_value_t start;                            /* of the gradient's variable, in the place around */
+  hr_value_t merged, live, left;               /* its Merge; its value in an iteration; its Exit */
 } loop_var_t;
 
 typedef struct {
@@ -122,17 +122,24 @@ static hr_status_t begin_var(hr_grad_pass_t* p, hr_grad_place_t* at, hr_value_t 
                                          hr_at_int("parallel_iterations", at->parallel)};
   hr_value_t both[2] = {HR_NO_VALUE, HR_NO_VALUE};
   HR_TRY(hr_grad_place_bring(p, start, at->parent, &start));
-  hr_node_desc_t enter = {.op = HR_STR("Enter"), .device = HR_STR(""), .inputs = &start, .input_count = 1, .attrs = enter_attrs, .attr_count = 3};
+  hr_node_desc_t enter = {
+      .op = HR_STR("Enter"), .device = HR_STR(""), .inputs = &start, .input_count = 1, .attrs = enter_attrs, .attr_count = 3};
   HR_TRY(hr_grad_place_add_raw(p, at, &enter, &both[0]));
   const hr_named_attr_t merge_attrs[] = {hr_at_type("T", (int)hr_dtype_base(hr_value_type(start))), hr_at_int("N", 2)};
-  hr_node_desc_t merge = {.op = HR_STR("Merge"), .device = HR_STR(""), .inputs = both, .input_count = 2, .attrs = merge_attrs,
-                          .attr_count = 2, .allow_missing_inputs = true};
+  hr_node_desc_t merge = {.op = HR_STR("Merge"),
+                          .device = HR_STR(""),
+                          .inputs = both,
+                          .input_count = 2,
+                          .attrs = merge_attrs,
+                          .attr_count = 2,
+                          .allow_missing_inputs = true};
   HR_TRY(hr_grad_place_add_raw(p, at, &merge, merged));
   return shape->rank < 0 ? NULL : hr_graph_refine_shape(p->g, *merged, shape);
 }
 
 /* Switch; *live is the value in an iteration, *left the Exit, of the place around. */
-static hr_status_t open_var(hr_grad_pass_t* p, hr_grad_place_t* at, hr_value_t merged, hr_value_t cond, hr_value_t* live, hr_value_t* left) {
+static hr_status_t open_var(hr_grad_pass_t* p, hr_grad_place_t* at, hr_value_t merged, hr_value_t cond, hr_value_t* live,
+                            hr_value_t* left) {
   hr_value_t inputs[2] = {merged, cond}, sw;
   hr_node_desc_t d = {.op = HR_STR("Switch"), .device = HR_STR(""), .inputs = inputs, .input_count = 2};
   HR_TRY(hr_grad_place_add_raw(p, at, &d, &sw));
@@ -216,11 +223,13 @@ static hr_status_t dense_or_zeros(hr_grad_pass_t* p, hr_value_t v, hr_value_t li
   return c.base.failure;
 }
 
-/* What the gradient's variables start with: emitted around the loop. A variable that nobody reads after the loop is like its first value. */
+/* What the gradient's variables start with: emitted around the loop. A variable that nobody reads after the loop is like its first value.
+ */
 static hr_status_t start_vars(while_t* w) {
   for (int i = 0; i < w->var_count; ++i) {
     loop_var_t* v = &w->vars[i];
-    if (v->flows) HR_TRY(dense_or_zeros(w->p, (hr_value_t){v->exit, 0}, v->exit ? (hr_value_t){v->exit, 0} : v->enter->inputs[0], &v->start));
+    if (v->flows)
+      HR_TRY(dense_or_zeros(w->p, (hr_value_t){v->exit, 0}, v->exit ? (hr_value_t){v->exit, 0} : v->enter->inputs[0], &v->start));
   }
   return NULL;
 }
