@@ -22,7 +22,7 @@ typedef struct {
 } ops_seen_t;
 
 static void ops_check_kernel(const hr_op_def_t* def, const hr_kernel_t* k) {
-  HR_CHECK(k->compute != NULL);
+  HR_CHECK((k->compute != NULL) != (k->start != NULL));
   for (int i = 0; i < 3 && k->where[i].attr; ++i) {
     int attr = hr_sig_find_attr(def, hr_str(k->where[i].attr));
     if (attr < 0) {

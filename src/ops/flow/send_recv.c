@@ -35,7 +35,7 @@ static void edge_unprepare(void* prepared) { hr_free(((edge_t*)prepared)->start)
 
 static hr_status_t edge_rendezvous(const hr_kernel_ctx_t* k, hr_rendezvous_t** out) {
   *out = k->step->rendezvous;
-  return *out ? NULL : HR_ERROR(INTERNAL, "the step has no rendezvous, so there is nobody to exchange values with");
+  return *out ? NULL : HR_ERROR(FAILED_PRECONDITION, "the step has no rendezvous, so there is nobody to exchange values with");
 }
 
 static void edge_key(const hr_kernel_ctx_t* k, hr_strbuf_t* out) {
