@@ -195,10 +195,8 @@ void hr_flow_hand_over(hr_flow_block_t* b, const hr_flow_site_t* s, int32_t inpu
   const int32_t use = s->in_use[input];
   hr_slot_t* from = &b->slots[s->site->in[input]];
   to->ref = from->ref;
-  if (s->site->in_flags[input] & HR_IN_TAKE || (use >= 0 && b->uses[use] == 1))
-    hr_tensor_move(&from->value, &to->value);
-  else
-    hr_tensor_share(&from->value, &to->value);
+  if (s->site->in_flags[input] & HR_IN_TAKE || (use >= 0 && b->uses[use] == 1)) hr_tensor_move(&from->value, &to->value);
+  else hr_tensor_share(&from->value, &to->value);
 }
 
 static hr_flow_loop_t* loop_of(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s) {
@@ -252,10 +250,8 @@ void hr_flow_exited(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* 
 void hr_flow_went_on(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s) {
   hr_flow_loop_t* l = b->loop;
   hr_flow_block_t* next = NULL;
-  if (b->iteration + 1 < l->oldest + l->open)
-    next = block_at(l, b->iteration + 1);
-  else if (l->open < l->info->parallel)
-    next = open_iteration(r, l);
+  if (b->iteration + 1 < l->oldest + l->open) next = block_at(l, b->iteration + 1);
+  else if (l->open < l->info->parallel) next = open_iteration(r, l);
   if (r->status) return;
   if (next) {
     if (s->site->out[0] >= 0) hr_flow_hand_over(b, s, 0, &next->slots[s->site->out[0]]);

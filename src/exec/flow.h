@@ -14,7 +14,6 @@
 #ifndef HR_EXEC_FLOW_H
 #define HR_EXEC_FLOW_H
 #include "exec/plan_state.h"
-#include "exec/workers.h"
 #include "rt/async.h"
 
 /* --- of the plan ------------------------------------------------------------------------------------------------------------------- */

@@ -4,11 +4,12 @@
  * all its calls have: a failure or a cancellation cancels the step's own token, which ends whatever registered with it. */
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/errand.h"
 #include "exec/flow.h"
 
 typedef struct flow_call {
   hr_async_t async; /* first */
-  hr_worker_job_t job;
+  hr_errand_t job;
   struct flow_call* next; /* among the ended, or the free ones */
   hr_flow_run_t* run;
   hr_flow_block_t* block;
@@ -109,7 +110,7 @@ static void call_ended(hr_async_t* self, hr_status_t take_status) {
   hr_mutex_unlock(&c->mu);
 }
 
-static void run_waiting_kernel(hr_worker_job_t* self) {
+static void run_waiting_kernel(hr_errand_t* self) {
   flow_call_t* call = (flow_call_t*)((char*)self - offsetof(flow_call_t, job));
   call_ended(&call->async, call->k.site->compute(&call->k));
 }
@@ -117,10 +118,8 @@ static void run_waiting_kernel(hr_worker_job_t* self) {
 void hr_flow_call(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, bool dead) {
   struct hr_flow_calls* c = r->calls;
   flow_call_t* call = c->free_calls;
-  if (call)
-    c->free_calls = call->next;
-  else
-    call = hr_alloc_zero(sizeof *call);
+  if (call) c->free_calls = call->next;
+  else call = hr_alloc_zero(sizeof *call);
   if (!call) {
     hr_flow_fail(r, s->site, hr_status_out_of_memory());
     return;
@@ -145,7 +144,7 @@ void hr_flow_call(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s,
     s->site->kernel->start(&call->k, &call->async);
     return;
   }
-  hr_status_t status = hr_workers_start(&call->job);
+  hr_status_t status = hr_errand_start(&call->job);
   if (status) call_ended(&call->async, status);
 }
 

@@ -45,8 +45,7 @@ static void wait_for_node(edges_t* e, const hr_node_t* n, int32_t to, int32_t ki
 static void wait_for_value(edges_t* e, hr_value_t v, int32_t to, int32_t kind) {
   const hr_value_t real = hr_flow_real(e->b, v);
   const int32_t site = e->b->site_of[real.node->id];
-  if (site >= 0)
-    wait_for_site(e, site, real.index, to, kind);
+  if (site >= 0) wait_for_site(e, site, real.index, to, kind);
   else if (hr_plan_is_constant(real.node) && !(e->b->marks[real.node->id] & FLOW_FED))
     for (int32_t i = 0; i < real.node->control_count; ++i) wait_for_node(e, real.node->controls[i], to, kind);
 }
@@ -54,8 +53,7 @@ static void wait_for_value(edges_t* e, hr_value_t v, int32_t to, int32_t kind) {
 /* A constant's own producers are sites (flow_plan.c sees to it), so this goes one step deep. */
 static void wait_for_node(edges_t* e, const hr_node_t* n, int32_t to, int32_t kind) {
   const int32_t site = e->b->site_of[n->id];
-  if (site >= 0)
-    wait_for_site(e, site, e->b->f->sites[site].site->out_count, to, kind);
+  if (site >= 0) wait_for_site(e, site, e->b->f->sites[site].site->out_count, to, kind);
   else if (e->b->base[n->id] >= 0 && n->output_count > 0)
     wait_for_value(e, (hr_value_t){(hr_node_t*)n, 0}, to, kind);
 }
@@ -64,10 +62,8 @@ static bool enters(const hr_node_t* n) { return hr_flow_class(n) == HR_NODE_ENTE
 
 static void wait_for_input(edges_t* e, const hr_node_t* n, int32_t input, int32_t to) {
   const hr_value_t v = n->inputs[input], real = hr_flow_real(e->b, v);
-  if (e->b->f->sites[to].action != HR_FLOW_MERGE)
-    wait_for_value(e, v, to, HR_EDGE_PLAIN);
-  else
-    add_edge(e, e->b->site_of[real.node->id], real.index, to, input, enters(v.node) ? HR_EDGE_MERGE_ENTER : HR_EDGE_MERGE);
+  if (e->b->f->sites[to].action != HR_FLOW_MERGE) wait_for_value(e, v, to, HR_EDGE_PLAIN);
+  else add_edge(e, e->b->site_of[real.node->id], real.index, to, input, enters(v.node) ? HR_EDGE_MERGE_ENTER : HR_EDGE_MERGE);
 }
 
 static void each_edge(edges_t* e) {

@@ -313,10 +313,8 @@ static hr_status_t resolve_fetch(flow_build_t* b, int32_t i) {
                     b->desc->fetches[i].node->name.data, b->desc->fetches[i].index,
                     HR_STR_ARG(b->frames.frames.data[b->values[value].frame].name));
   if (b->values[value].kind != FLOW_FEED && hr_dtype_is_ref(hr_value_type(v))) {
-    if (b->f->sites[site].action == HR_FLOW_COMPUTE)
-      HR_TRY(read_at_once(b, &b->f->sites[site], value, &value));
-    else
-      HR_TRY(add_fetch_site(b, v, value, &value));
+    if (b->f->sites[site].action == HR_FLOW_COMPUTE) HR_TRY(read_at_once(b, &b->f->sites[site], value, &value));
+    else HR_TRY(add_fetch_site(b, v, value, &value));
   } else if (b->values[value].kind == FLOW_CONSTANT_VALUE && v.node->control_count > 0) {
     HR_TRY(add_fetch_site(b, v, value, &value));
   }
@@ -450,8 +448,7 @@ static void place_inputs(flow_build_t* b, hr_flow_site_t* s) {
     if (v->kind != FLOW_TEMPORARY || v->fetched || v->is_ref) continue;
     if (v->readers == 1) flags[j] = times_read(s->site, in[j]) == 1 ? HR_IN_TAKE | HR_IN_RELEASE : HR_IN_RELEASE;
     if (merge || !first_read_here(s->site, j)) continue;
-    if (v->readers == 1)
-      drops[s->drop_count++] = v->slot;
+    if (v->readers == 1) drops[s->drop_count++] = v->slot;
     else
       ((hr_flow_use_t*)s->uses)[s->use_count++] = (hr_flow_use_t){v->slot, v->use};
   }
@@ -536,10 +533,8 @@ void hr_flow_choose_actions(hr_plan_t* p, hr_node_t* const* order) {
   for (int64_t i = 0; i < p->site_count; ++i) {
     hr_flow_site_t* s = &p->flow->sites[i];
     if (s->action != HR_FLOW_COMPUTE || !s->site->kernel) continue;
-    if (s->site->kernel->start)
-      s->action = HR_FLOW_START;
-    else if (order[p->sites[i].node]->attrs.def->op->flags & HR_OP_BLOCKING)
-      s->action = HR_FLOW_WAIT;
+    if (s->site->kernel->start) s->action = HR_FLOW_START;
+    else if (order[p->sites[i].node]->attrs.def->op->flags & HR_OP_BLOCKING) s->action = HR_FLOW_WAIT;
     p->flow->calls |= s->action != HR_FLOW_COMPUTE;
   }
 }

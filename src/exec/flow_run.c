@@ -59,10 +59,8 @@ void hr_flow_finish(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* 
     return;
   }
   if (r->status) return;
-  if (__builtin_expect(unset, 0))
-    hr_flow_ran_partly(r, b, s, -1);
-  else
-    hr_flow_ran(r, b, s);
+  if (__builtin_expect(unset, 0)) hr_flow_ran_partly(r, b, s, -1);
+  else hr_flow_ran(r, b, s);
 }
 
 static inline void run_kernel(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, hr_kernel_ctx_t* k, bool dead) {
@@ -78,6 +76,12 @@ static inline void run_kernel(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flo
 }
 
 /* --- control flow ------------------------------------------------------------------------------------------------------------------- */
+
+static inline void tell_control(hr_flow_run_t* r, const hr_flow_block_t* b, const hr_flow_site_t* s, hr_status_t status) {
+  if (__builtin_expect(r->step->observer == NULL, 1)) return;
+  const int64_t now = hr_clock_now_ns();
+  tell_observer(r, b, s, now, now, status);
+}
 
 /* Which output of a Switch is alive; -1 with a status. */
 static int32_t switch_choice(const hr_flow_block_t* b, const hr_flow_site_t* s, hr_status_t* status) {
@@ -97,10 +101,9 @@ static void run_switch(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_
   hr_status_t status = NULL;
   const int32_t choice = switch_choice(b, s, &status);
   if (!status && s->site->out[choice] >= 0) hr_flow_hand_over(b, s, 0, &b->slots[s->site->out[choice]]);
-  if (status)
-    hr_flow_fail(r, s->site, status);
-  else
-    hr_flow_ran_partly(r, b, s, choice);
+  tell_control(r, b, s, status);
+  if (status) hr_flow_fail(r, s->site, status);
+  else hr_flow_ran_partly(r, b, s, choice);
 }
 
 static void run_merge(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s) {
@@ -111,10 +114,9 @@ static void run_merge(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t
   if (s->site->out[0] >= 0) hr_flow_hand_over(b, s, input, &b->slots[s->site->out[0]]);
   if (use >= 0 && --b->uses[use] == 0) hr_tensor_release(&b->slots[s->site->in[input]].value);
   if (!status && s->site->out[1] >= 0) status = hr_tensor_from_i32(input, &b->slots[s->site->out[1]].value);
-  if (status)
-    hr_flow_fail(r, s->site, status);
-  else
-    hr_flow_ran(r, b, s);
+  tell_control(r, b, s, status);
+  if (status) hr_flow_fail(r, s->site, status);
+  else hr_flow_ran(r, b, s);
 }
 
 static void run_constant(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s) { /* one that can be dead, and is fetched */
@@ -123,10 +125,7 @@ static void run_constant(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_sit
 }
 
 static void run_control(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s) {
-  if (__builtin_expect(r->step->observer != NULL, 0)) {
-    const int64_t now = hr_clock_now_ns();
-    tell_observer(r, b, s, now, now, NULL);
-  }
+  if (s->action != HR_FLOW_SWITCH && s->action != HR_FLOW_SWITCH_N && s->action != HR_FLOW_MERGE) tell_control(r, b, s, NULL);
   switch (s->action) {
     case HR_FLOW_SWITCH:
     case HR_FLOW_SWITCH_N: run_switch(r, b, s); return;
@@ -156,12 +155,9 @@ static void run_ready(hr_flow_run_t* r, hr_kernel_ctx_t* k, const hr_flow_ready_
       return;
     }
   }
-  if (__builtin_expect(s->action == HR_FLOW_COMPUTE, 1))
-    run_kernel(r, b, s, k, dead);
-  else if (s->action == HR_FLOW_START || s->action == HR_FLOW_WAIT)
-    hr_flow_call(r, b, s, dead);
-  else
-    run_control(r, b, s);
+  if (__builtin_expect(s->action == HR_FLOW_COMPUTE, 1)) run_kernel(r, b, s, k, dead);
+  else if (s->action == HR_FLOW_START || s->action == HR_FLOW_WAIT) hr_flow_call(r, b, s, dead);
+  else run_control(r, b, s);
 }
 
 static void look_at_cancellation(hr_flow_run_t* r) {

@@ -57,10 +57,8 @@ hr_flow_block_t* hr_flow_block_take(hr_flow_run_t* r, hr_flow_loop_t* l, int64_t
   hr_flow_block_t** free_list = &r->free_blocks[f - r->flow->frames];
   hr_flow_block_t* b = *free_list;
   if (!reserve_ready(r, f->site_count)) return NULL;
-  if (b)
-    *free_list = b->next;
-  else
-    b = block_create(f);
+  if (b) *free_list = b->next;
+  else b = block_create(f);
   if (!b) {
     r->ready_most -= f->site_count;
     return NULL;
@@ -105,10 +103,8 @@ static hr_flow_loop_t* loop_create(const hr_flow_frame_t* f) {
 
 hr_flow_loop_t* hr_flow_loop_take(hr_flow_run_t* r, hr_flow_block_t* parent, int32_t frame) {
   hr_flow_loop_t* l = r->free_loops[frame];
-  if (l)
-    r->free_loops[frame] = l->next;
-  else
-    l = loop_create(&r->flow->frames[frame]);
+  if (l) r->free_loops[frame] = l->next;
+  else l = loop_create(&r->flow->frames[frame]);
   if (!l) return NULL;
   const hr_flow_frame_t* f = l->info;
   hr_flow_block_t* first = hr_flow_block_take(r, l, 0);
@@ -138,10 +134,8 @@ void hr_flow_loop_give(hr_flow_run_t* r, hr_flow_loop_t* l) {
   for (; l->open > 0; l->open--, l->oldest++) hr_flow_block_give(r, l->ring[l->oldest & f->ring_mask]);
   for (int32_t i = 0; i < f->next_count; ++i) hr_tensor_release(&l->parked_values[i].value);
   for (int32_t i = 0; i < f->invariant_count; ++i) hr_tensor_release(&l->invariants[i].value);
-  if (l->previous)
-    l->previous->next = l->next;
-  else
-    r->open = l->next;
+  if (l->previous) l->previous->next = l->next;
+  else r->open = l->next;
   if (l->next) l->next->previous = l->previous;
   l->parent->children[f->child_index] = NULL;
   l->next = r->free_loops[frame];

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "exec/flow.h"
 #include "exec/plan_state.h"
+#include "rt/rendezvous.h"
 #include "rt/step_locals.h"
 
 hr_status_t hr_step_failure(hr_step_t* step, const hr_site_t* site, hr_status_t take_status) {
@@ -83,7 +84,9 @@ static hr_status_t step_fetch(const hr_plan_t* p, const hr_plan_binding_t* b, hr
 static hr_status_t run_frame(hr_plan_t* p, hr_frame_t* frame, hr_step_t* step) {
   if (__builtin_expect(p->flow != NULL, 0)) return hr_step_finish(step, hr_flow_run(p, frame, step));
   hr_kernel_ctx_t k = {.slots = frame->slots, .step = step, .threads = step->threads, .spare = &frame->slots[p->spare]};
-  return hr_step_finish(step, run_sites(p, &k));
+  hr_status_t status = hr_step_finish(step, run_sites(p, &k));
+  if (__builtin_expect(status != NULL, 0) && step->rendezvous) hr_rendezvous_abort(step->rendezvous, hr_status_retain(status));
+  return status;
 }
 
 hr_status_t hr_plan_run_bound(hr_plan_t* p, const hr_plan_binding_t* b, hr_step_t* step, const hr_tensor_t* feeds,
