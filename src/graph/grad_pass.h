@@ -72,6 +72,7 @@ typedef struct {
   hr_grad_loop_t* loops;    /* by frame */
   hr_grad_place_t** forward; /* by frame */
   hr_grad_place_t *base, *here, *made; /* where the ys are; where nodes are emitted now; all */
+  hr_node_t* anchor;        /* what constants at the base wait for; NULL at the root */
   HR_VEC(hr_grad_place_t*) homes;      /* of the first output of the nodes emitted, by id - info_count */
   const hr_grad_guard_t* first_guard;  /* of those without a parent */
   int32_t marks;

@@ -55,6 +55,17 @@ hr_status_t hr_grad_place_create(hr_grad_pass_t* p, hr_grad_place_t* parent, int
   return NULL;
 }
 
+/* A node of the base's loop that runs at the start of every iteration: constants wait for it. NULL at the root. */
+static hr_node_t* find_anchor(const hr_grad_pass_t* p) {
+  const hr_grad_loop_t* l = &p->loops[p->base->frame];
+  for (int64_t i = 0; p->base->parent && i < l->enters.count; ++i) {
+    const hr_node_t* enter = l->enters.data[i];
+    for (int64_t j = 0; j < enter->consumers.count; ++j)
+      if (hr_grad_is_class(enter->consumers.data[j].node, HR_NODE_MERGE)) return enter->consumers.data[j].node;
+  }
+  return p->base->parent ? p->request->ys[0].node : NULL;
+}
+
 static int32_t common_frame(const hr_grad_pass_t* p) { /* of the ys */
   return p->request->y_count ? hr_frames_of_output(&p->frames, p->request->ys[0].node) : 0;
 }
@@ -74,6 +85,7 @@ static hr_status_t make_forward_places(hr_grad_pass_t* p) {
 hr_status_t hr_grad_place_start(hr_grad_pass_t* p) {
   HR_TRY(make_forward_places(p));
   p->base = p->here = p->forward[common_frame(p)];
+  p->anchor = find_anchor(p);
   for (int32_t i = 0; i < p->request->y_count; ++i) {
     if (hr_grad_place_home(p, p->request->ys[i]) == p->base) continue;
     return HR_ERROR(INVALID_ARGUMENT, "the ys stand in different loops: '%s' and '%s'", p->request->ys[0].node->name.data,
@@ -134,10 +146,10 @@ hr_status_t hr_grad_place_add_raw(hr_grad_pass_t* p, hr_grad_place_t* home, cons
   return NULL;
 }
 
-/* Within a loop a constant has to wait for something of the loop: for `after`, at the base for a y. */
+/* Within a loop a constant has to wait for something of the loop: for `after`, at the base for the anchor. */
 static hr_status_t add_constant(hr_grad_pass_t* p, const hr_tensor_t* t, hr_node_t* after, hr_grad_place_t* at, hr_value_t* out) {
   const hr_named_attr_t attrs[] = {hr_at_tensor("value", t), hr_at_type("dtype", (int)t->dtype)};
-  if (!after && at->parent) after = p->request->ys[0].node;
+  if (!after && at == p->base) after = p->anchor;
   hr_node_desc_t desc = {
       .op = HR_STR("Const"), .device = HR_STR(""), .attrs = attrs, .attr_count = 2, .controls = &after, .control_count = after ? 1 : 0};
   return hr_grad_place_add_raw(p, at, &desc, out);
@@ -247,19 +259,12 @@ static hr_status_t pop_in_loop(hr_grad_pass_t* p, hr_value_t v, hr_value_t stack
   return hr_grad_place_tie(p, to, out->node, guard != NULL);
 }
 
-/* max_size of a stack at the base, for a loop within it. Where that is a loop itself, it waits for something of the iteration, or an
- * optimizer that takes what it thinks invariant out of loops would take out the stack, of which each iteration needs its own. */
-static hr_status_t stack_size(hr_grad_pass_t* p, const hr_grad_place_t* loop, hr_value_t* out) {
-  while (loop->parent != p->base) loop = loop->parent;
-  return hr_grad_place_int(p, p->base, -1, p->base->parent ? p->loops[loop->frame].enters.data[0]->inputs[0].node : NULL, out);
-}
-
 static hr_status_t stack_through(hr_grad_pass_t* p, hr_value_t v, hr_grad_place_t* to, hr_value_t* out) {
   const hr_named_attr_t type = hr_at_type("elem_type", (int)hr_dtype_base(hr_value_type(v)));
   const hr_grad_guard_t* guard;
   hr_value_t stack, size;
   HR_TRY(hr_grad_guard_find(p, v, &guard));
-  HR_TRY(stack_size(p, hr_grad_place_home(p, v), &size));
+  HR_TRY(hr_grad_place_int(p, p->base, -1, NULL, &size)); /* within a loop it waits for the anchor: no optimizer takes the stack out */
   HR_TRY(hr_grad_place_add(p, p->base, "StackV2", 1, &size, 1, &type, &stack));
   HR_TRY(push_in_loop(p, v, stack, guard != NULL));
   return pop_in_loop(p, v, stack, guard, to, out);
@@ -333,7 +338,7 @@ hr_status_t hr_grad_place_emit(hr_grad_call_t* c, hr_node_desc_t* d, hr_value_t*
   if (!forward || !only_shape_counts(d->op)) HR_TRY(outermost_for(p, d, &at));
   HR_TRY(bring_all(p, d->input_count, d->inputs, at, &d->inputs));
   if (d->input_count == 0 && at->parent) {
-    d->controls = at->pivot.node ? &at->pivot.node : &p->request->ys[0].node;
+    d->controls = at == p->base ? &p->anchor : &at->pivot.node;
     d->control_count = 1;
   }
   return hr_grad_place_add_raw(p, at, d, out);

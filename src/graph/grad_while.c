@@ -223,13 +223,18 @@ static hr_status_t dense_or_zeros(hr_grad_pass_t* p, hr_value_t v, hr_value_t li
   return c.base.failure;
 }
 
-/* What the gradient's variables start with: emitted around the loop. A variable that nobody reads after the loop is like its first value.
- */
+/* What a variable's gradient looks like where nothing flowed into `v`: like v; but of a handle, which stays the same, more is known before
+ * the loop. */
+static hr_value_t var_like(const loop_var_t* var, hr_value_t v) {
+  return v.node && hr_dtype_base(hr_value_type(v)) != HR_RESOURCE ? v : var->enter->inputs[0];
+}
+
+/* What the gradient's variables start with: emitted around the loop. */
 static hr_status_t start_vars(while_t* w) {
   for (int i = 0; i < w->var_count; ++i) {
     loop_var_t* v = &w->vars[i];
-    if (v->flows)
-      HR_TRY(dense_or_zeros(w->p, (hr_value_t){v->exit, 0}, v->exit ? (hr_value_t){v->exit, 0} : v->enter->inputs[0], &v->start));
+    hr_value_t exit = {v->exit, 0};
+    if (v->flows) HR_TRY(dense_or_zeros(w->p, exit, var_like(v, exit), &v->start));
   }
   return NULL;
 }
@@ -250,7 +255,7 @@ static hr_status_t close_vars(while_t* w) {
     loop_var_t* v = &w->vars[i];
     hr_value_t next;
     if (!v->flows) continue;
-    HR_TRY(dense_or_zeros(w->p, (hr_value_t){v->sw, 1}, (hr_value_t){v->sw, 1}, &next));
+    HR_TRY(dense_or_zeros(w->p, (hr_value_t){v->sw, 1}, var_like(v, (hr_value_t){v->sw, 1}), &next));
     HR_TRY(close_var(w->p, w->back, v->merged, next));
   }
   return NULL;

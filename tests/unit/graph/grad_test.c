@@ -372,13 +372,6 @@ HR_TEST(wrong_gradients_are_refused_naming_the_node) {
   hr_graph_destroy(g);
 }
 
-HR_TEST(control_flow_is_unimplemented_naming_the_node) {
-  GRAPH;
-  hr_value_t p = input_of(g, "p", HR_BOOL, &hr_pshape_scalar), s = binary_of(g, "Switch", "s", x, p), y = unary_of(g, "Neg", "y", s);
-  HR_CHECK_CODE(derive(g, y, x, &d), HR_UNIMPLEMENTED, "'s'");
-  hr_graph_destroy(g);
-}
-
 HR_TEST(endpoints_of_the_request_are_checked) {
   GRAPH;
   hr_graph_t* other = NULL;
