@@ -210,6 +210,10 @@ static hr_status_t enter_one(lower_t* l, hr_value_t v, int64_t parallel, hr_valu
   hr_node_desc_t m = {.op = HR_STR("Merge"), .inputs = both, .input_count = 2, .allow_missing_inputs = true};
   HR_TRY(hr_expand_add(l->x, l->node, "merge", m, &merge));
   *out = (hr_value_t){merge, 0};
+  if (!enter->handles) return NULL; /* a loop's value may change its shape; what a handle holds does not change */
+  merge->handles = hr_arena_array(&l->x->g->arena, 2, sizeof *merge->handles);
+  if (!merge->handles) return hr_status_out_of_memory();
+  merge->handles[0] = enter->handles[0];
   return NULL;
 }
 
