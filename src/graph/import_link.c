@@ -11,7 +11,7 @@ static hr_status_t link_names(hr_import_t* im) {
   for (int64_t i = 0; i < im->nodes.count; ++i) {
     bool added = false;
     hr_str_t name = im->nodes.data[i].name;
-    HR_TRY(hr_names_check(name, false));
+    HR_TRY(hr_names_check(name, im->options->internal));
     HR_TRY(hr_map_add(&im->by_name, name, (uintptr_t)i, &added));
     if (!added) return HR_ERROR(INVALID_ARGUMENT, "the GraphDef has two nodes named '%.*s'", HR_STR_ARG(name));
   }
