@@ -25,30 +25,6 @@ void TF_AddWhileInputHack(TF_Graph* graph, TF_Output new_src, TF_Operation* dst,
   later_report(status, "TF_AddWhileInputHack");
 }
 
-TF_Server* TF_NewServer(const void* proto, size_t proto_len, TF_Status* status) {
-  (void)proto;
-  (void)proto_len;
-  later_report(status, "TF_NewServer");
-  return NULL;
-}
-void TF_ServerStart(TF_Server* server, TF_Status* status) {
-  (void)server;
-  later_report(status, "TF_ServerStart");
-}
-void TF_ServerStop(TF_Server* server, TF_Status* status) {
-  (void)server;
-  later_report(status, "TF_ServerStop");
-}
-void TF_ServerJoin(TF_Server* server, TF_Status* status) {
-  (void)server;
-  later_report(status, "TF_ServerJoin");
-}
-const char* TF_ServerTarget(TF_Server* server) {
-  (void)server;
-  return "";
-}
-void TF_DeleteServer(TF_Server* server) { (void)server; }
-
 TF_ApiDefMap* TF_NewApiDefMap(TF_Buffer* op_list_buffer, TF_Status* status) {
   (void)op_list_buffer;
   later_report(status, "TF_NewApiDefMap");

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A server from plain C: made, started, used through its target, stopped; what is refused by default and what the limits refuse. */
+#include "help.h"
+#include <time.h>
+#include <unistd.h>
+#include "headrace/server.h"
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ServerDef { cluster { job { name: "local" tasks { 0: "localhost:0" } } } job_name: "local" protocol: "grpc" } */
+static const char local_def[] = "\x0a\x1a\x0a\x18\x0a\x05local\x12\x0f\x08\x00\x12\x0blocalhost:0\x12\x05local\x2a\x04grpc";
+static const size_t local_size = sizeof local_def - 1;
+
+static TF_Server* start_server(const HR_ServerOptions* options, TF_Status* s) {
+  TF_Server* server = HR_NewServer(local_def, local_size, options, s);
+  if (!CHECK_TF_OK(s)) return NULL;
+  TF_ServerStart(server, s);
+  CHECK_TF_OK(s);
+  return server;
+}
+
+static TF_Session* open_session(TF_Server* server, TF_Graph* g, TF_Status* s) {
+  TF_SessionOptions* o = TF_NewSessionOptions();
+  TF_SetTarget(o, TF_ServerTarget(server));
+  TF_Session* session = TF_NewSession(g, o, s);
+  TF_DeleteSessionOptions(o);
+  return session;
+}
+static void close_session(TF_Session* session, TF_Status* s) {
+  TF_CloseSession(session, s);
+  CHECK_TF_OK(s);
+  TF_DeleteSession(session, s);
+}
+
+TEST(serves_a_session) {
+  TF_Status* s = TF_NewStatus();
+  TF_Server* server = TF_NewServer(local_def, local_size, s);
+  REQUIRE(CHECK_TF_OK(s));
+  CHECK_HAS(TF_ServerTarget(server), "grpc://localhost:");
+  TF_ServerStart(server, s);
+  REQUIRE(CHECK_TF_OK(s));
+  TF_Graph* g = TF_NewGraph();
+  TF_Output x = help_placeholder(g, "x", TF_FLOAT, s);
+  TF_Output y = help_binary(g, "AddV2", "y", x, help_const(g, "two", help_float(2), s), s);
+  TF_Session* session = open_session(server, g, s);
+  REQUIRE(CHECK_TF_OK(s));
+  CHECK_NEAR(help_run(session, x, help_float(40), y, s), 42, 0);
+  CHECK_TF_OK(s);
+  close_session(session, s);
+  double start = now();
+  TF_ServerStop(server, s);
+  CHECK_TF_OK(s);
+  TF_ServerJoin(server, s);
+  CHECK_TF_OK(s);
+  CHECK(now() - start < 1);
+  TF_ServerStart(server, s); /* a stopped server stays so */
+  CHECK_TF_CODE(s, TF_FAILED_PRECONDITION);
+  TF_DeleteServer(server);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+
+TEST(refuses_what_is_not_safe) {
+  TF_Status* s = TF_NewStatus();
+  HR_ServerOptions* o = HR_NewServerOptions();
+  HR_ServerSetBind(o, "0.0.0.0", 0, s);
+  CHECK_TF_OK(s);
+  CHECK(HR_NewServer(local_def, local_size, o, s) == NULL);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  CHECK_HAS(TF_Message(s), "0.0.0.0");
+  HR_ServerSetBind(o, "0.0.0.0", 1, s);
+  TF_Server* server = start_server(o, s);
+  TF_DeleteServer(server);
+  HR_ServerSetTls(o, "no certificate", "no key", NULL, s);
+  CHECK_TF_OK(s);
+  CHECK(HR_NewServer(local_def, local_size, o, s) == NULL);
+  CHECK(TF_GetCode(s) != TF_OK);
+  HR_DeleteServerOptions(o);
+  TF_DeleteStatus(s);
+}
+
+static TF_Code read_file(TF_Server* server, const char* path, TF_Status* s) {
+  TF_Graph* g = TF_NewGraph();
+  TF_Tensor* name = TF_AllocateTensor(TF_STRING, NULL, 0, sizeof(TF_TString));
+  TF_StringInit(TF_TensorData(name));
+  TF_StringCopy(TF_TensorData(name), path, strlen(path));
+  TF_Output file = help_unary(g, "ReadFile", "read", help_const(g, "path", name, s), s);
+  TF_Output size = help_unary(g, "Identity", "size", file, s);
+  TF_Session* session = open_session(server, g, s);
+  TF_Tensor* result = NULL;
+  TF_Code code = TF_GetCode(s);
+  if (session) {
+    TF_SessionRun(session, NULL, NULL, NULL, 0, &size, &result, 1, NULL, 0, NULL, s);
+    code = TF_GetCode(s);
+    close_session(session, s);
+  }
+  TF_DeleteTensor(result);
+  TF_DeleteGraph(g);
+  return code;
+}
+
+TEST(graphs_touch_files_below_the_root_only) {
+  TF_Status* s = TF_NewStatus();
+  char folder[] = "/tmp/headrace-server-XXXXXX", inside[64], climbs[80];
+  REQUIRE(mkdtemp(folder) != NULL);
+  snprintf(inside, sizeof inside, "%s/file", folder);
+  snprintf(climbs, sizeof climbs, "%s/../../etc/passwd", folder);
+  FILE* f = fopen(inside, "w");
+  REQUIRE(f != NULL);
+  fputs("text", f);
+  fclose(f);
+  TF_Server* none = start_server(NULL, s);
+  CHECK_INT(read_file(none, inside, s), TF_PERMISSION_DENIED);
+  TF_DeleteServer(none);
+  HR_ServerOptions* o = HR_NewServerOptions();
+  HR_ServerSetRoot(o, folder, s);
+  CHECK_TF_OK(s);
+  TF_Server* server = start_server(o, s);
+  CHECK_INT(read_file(server, inside, s), TF_OK);
+  CHECK_INT(read_file(server, "/etc/passwd", s), TF_PERMISSION_DENIED);
+  CHECK_INT(read_file(server, climbs, s), TF_PERMISSION_DENIED);
+  TF_DeleteServer(server);
+  HR_ServerSetRoot(o, "/nowhere/at/all", s);
+  CHECK(HR_NewServer(local_def, local_size, o, s) == NULL);
+  CHECK_TF_CODE(s, TF_NOT_FOUND);
+  HR_DeleteServerOptions(o);
+  remove(inside);
+  rmdir(folder);
+  TF_DeleteStatus(s);
+}
+
+TEST(limits) {
+  TF_Status* s = TF_NewStatus();
+  HR_ServerOptions* o = HR_NewServerOptions();
+  HR_ServerSetLimit(o, HR_SERVER_SESSIONS, 0, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  HR_ServerSetLimit(o, HR_SERVER_SESSIONS, 1, s);
+  CHECK_TF_OK(s);
+  TF_Server* server = start_server(o, s);
+  TF_Graph* g = TF_NewGraph();
+  TF_Output c = help_const(g, "c", help_float(1), s), none = {NULL, 0};
+  TF_Session* first = open_session(server, g, s);
+  REQUIRE(CHECK_TF_OK(s));
+  CHECK_NEAR(help_run(first, none, NULL, c, s), 1, 0);
+  TF_Session* second = open_session(server, g, s);
+  if (second) help_run(second, none, NULL, c, s);
+  CHECK_TF_CODE(s, TF_RESOURCE_EXHAUSTED);
+  if (second) TF_DeleteSession(second, s);
+  close_session(first, s);
+  TF_DeleteServer(server);
+  TF_DeleteGraph(g);
+  HR_DeleteServerOptions(o);
+  TF_DeleteStatus(s);
+}
+
+TEST(nothing_there) {
+  TF_Status* s = TF_NewStatus();
+  CHECK(TF_NewServer("", 0, s) == NULL); /* no cluster */
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  CHECK(TF_NewServer("\xff\xff", 2, s) == NULL);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_ServerStart(NULL, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_ServerStop(NULL, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_ServerJoin(NULL, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  CHECK_STR(TF_ServerTarget(NULL), "");
+  TF_DeleteServer(NULL);
+  HR_DeleteServerOptions(NULL);
+  TF_DeleteStatus(s);
+}
+TEST_MAIN()
