@@ -56,3 +56,15 @@ foreach(shim tensorflow tensorflow_framework)
     set_property(GLOBAL APPEND PROPERTY HR_SHIMS ${shim})
   endif()
 endforeach()
+
+# The command: bin/headrace on the public headers.
+option(HEADRACE_COMMAND "build the headrace command (needs jansson)" ON)
+if(HEADRACE_COMMAND)
+  file(GLOB HR_CLI_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.c)
+  hr_find(JANSSON jansson jansson.h libjansson-dev)
+  add_executable(headrace_command ${HR_CLI_SOURCES})
+  set_target_properties(headrace_command PROPERTIES OUTPUT_NAME headrace RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
+    BUILD_RPATH ${HR_LIB_DIR} INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};$ORIGIN")
+  target_include_directories(headrace_command SYSTEM PRIVATE ${JANSSON_INCLUDE})
+  target_link_libraries(headrace_command PRIVATE headrace_flags headrace ${JANSSON_LIBRARY} Threads::Threads)
+endif()

@@ -48,6 +48,11 @@ if(parts OR shims)
   install(TARGETS ${parts} ${shims} COMPONENT python EXCLUDE_FROM_ALL
     LIBRARY DESTINATION ${HR_PYTHON_DEST}/headrace NAMELINK_SKIP)
 endif()
+if(TARGET headrace_command) # python -m headrace server
+  install(TARGETS headrace_command COMPONENT python EXCLUDE_FROM_ALL RUNTIME DESTINATION ${HR_PYTHON_DEST}/headrace)
+  add_custom_command(TARGET headrace_command POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E create_symlink $<TARGET_FILE:headrace_command> ${HR_PYTHON_DIR}/headrace VERBATIM)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/ COMPONENT python EXCLUDE_FROM_ALL DESTINATION ${HR_PYTHON_DEST}
   FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 if(TARGET headrace_descriptors)

@@ -68,14 +68,16 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     with tempfile.TemporaryDirectory() as prefix, zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as wheel:
         build(prefix)
 
-        def add(path, data):
+        def add(path, data, mode=0o644):
             digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
             record.append("%s,sha256=%s,%d" % (path, digest, len(data)))
-            wheel.writestr(path, data)
+            entry = zipfile.ZipInfo(path)
+            entry.external_attr = mode << 16  # the command must stay executable
+            wheel.writestr(entry, data, zipfile.ZIP_DEFLATED)
 
         for path, source in package_files(prefix):
             with open(source, "rb") as f:
-                add(path, f.read())
+                add(path, f.read(), os.stat(source).st_mode)
         info, tag = write_info(add, project())
         wheel.writestr(info + "RECORD", "\n".join(record + [info + "RECORD,,"]) + "\n")
     name = "%s-%s.whl" % (info[:-len(".dist-info/")], tag)

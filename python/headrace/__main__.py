@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m headrace script.py args...`: runs a script with `import tensorflow` answered by headrace."""
+"""`python -m headrace script.py args...`: runs a script with `import tensorflow` answered by headrace.
+`python -m headrace server [options]`: serves a task of a cluster, as the command `headrace server` does; --help says how."""
 import os
 import runpy
 import sys
@@ -69,7 +70,18 @@ def report(kind, error, trace):
     sys.__excepthook__(kind, error.with_traceback(trace), trace)
 
 
+def run_command(args):
+    """Becomes the command that is installed beside this file."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "headrace")
+    if not os.access(path, os.X_OK):
+        sys.stderr.write("python -m headrace: the command was not built (%s)\n" % path)
+        sys.exit(2)
+    os.execv(path, ["headrace"] + args)
+
+
 def main():
+    if sys.argv[1:2] == ["server"]:
+        run_command(sys.argv[1:])
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.stdout.write("usage: python -m headrace script.py [arguments]\n\n" + __doc__ + "\n")
         sys.exit(0 if len(sys.argv) > 1 else 2)

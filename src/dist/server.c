@@ -121,14 +121,16 @@ static void call_worker(hr_server_t* server, served_t* s, int method) {
   hr_request_t* r = s->request;
   r->cancelled = worker_cancelled;
   s->w = server->worker;
-  s->call.worker = (hr_worker_call_t){.method = (hr_worker_method_t)method, .request = take_message(r), .done = worker_done, .peer = r->peer};
+  s->call.worker =
+      (hr_worker_call_t){.method = (hr_worker_method_t)method, .request = take_message(r), .done = worker_done, .peer = r->peer};
   hr_worker_call(server->worker, &s->call.worker);
 }
 
 static void call_master(hr_server_t* server, served_t* s, int method) {
   hr_request_t* r = s->request;
   r->cancelled = master_cancelled;
-  s->call.master = (hr_master_call_t){.method = (hr_master_method_t)method, .request = take_message(r), .done = master_done, .peer = r->peer};
+  s->call.master =
+      (hr_master_call_t){.method = (hr_master_method_t)method, .request = take_message(r), .done = master_done, .peer = r->peer};
   hr_master_call(server->master, &s->call.master);
 }
 

@@ -137,7 +137,8 @@ hr_status_t hr_exchange_run(hr_worker_t* w, hr_worker_method_t method, hr_str_t 
   hr_exchange_start(w, &c, method, request);
   if (!hr_exchange_wait(&c, 20000)) return HR_ERROR(DEADLINE_EXCEEDED, "%s did not answer in 20 s", hr_worker_method_names[method]);
   hr_status_t status = hr_status_retain(c.status);
-  for (int32_t i = 0; out_response && i < c.response.count; ++i) hr_strbuf_add(out_response, c.response.slices[i].data, c.response.slices[i].size);
+  for (int32_t i = 0; out_response && i < c.response.count; ++i)
+    hr_strbuf_add(out_response, c.response.slices[i].data, c.response.slices[i].size);
   hr_exchange_end(&c);
   return status;
 }

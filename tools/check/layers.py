@@ -3,7 +3,7 @@
 import re, sys
 from common import files, read
 
-ORDER = [("base",), ("tensor",), ("wire",), ("rt", "io", "dnn"), ("op",), ("ops",), ("graph",), ("exec",), ("session",), ("dist",), ("capi",), ("client",), ("manifest",)]
+ORDER = [("base",), ("tensor",), ("wire",), ("rt", "io", "dnn"), ("op",), ("ops",), ("graph",), ("exec",), ("session",), ("dist",), ("capi",), ("client",), ("manifest",), ("cli",)]
 RANK = {folder: rank for rank, row in enumerate(ORDER) for folder in row}
 OPS_MAY = {"base", "tensor", "wire", "io", "rt", "op", "dnn", "ops"}
 

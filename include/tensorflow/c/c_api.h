@@ -430,7 +430,7 @@ TF_CAPI_EXPORT void TF_AddWhileInputHack(TF_Graph* graph, TF_Output new_src, TF_
 
 /* --- servers; options beyond these: headrace/server.h ---------------------------------------------------------------------------------- */
 typedef struct TF_Server TF_Server;
-TF_CAPI_EXPORT TF_Server* TF_NewServer(const void* proto, size_t proto_len, TF_Status* status); /* a serialized ServerDef; bound */
+TF_CAPI_EXPORT TF_Server* TF_NewServer(const void* proto, size_t proto_len, TF_Status* status); /* a serialized ServerDef */
 TF_CAPI_EXPORT void TF_ServerStart(TF_Server* server, TF_Status* status);
 TF_CAPI_EXPORT void TF_ServerStop(TF_Server* server, TF_Status* status);
 TF_CAPI_EXPORT void TF_ServerJoin(TF_Server* server, TF_Status* status);
