@@ -28,7 +28,7 @@ static int64_t number_of(hr_str_t message, uint32_t key) {
   return found;
 }
 
-/* --- partitions --------------------------------------------------------------------------------------------------------------------------- */
+/* --- partitions ----------------------------------------------------------------------------------------------------------------------- */
 
 static hr_graph_t* import_part(hr_str_t def) {
   hr_graph_t* g = NULL;
@@ -115,7 +115,7 @@ static void check_parts(task_cluster_t* c, const hr_exchanges_t* record, int mos
   }
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------------------------------------- */
+/* --- calls ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* A key without the incarnation, which is the run's own. */
 static void plain_key(hr_str_t key, char* out, size_t size) {
@@ -169,7 +169,7 @@ static void check_counts(task_cluster_t* c, const hr_exchanges_t* record, bool r
   }
 }
 
-/* --- answers ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- answers -------------------------------------------------------------------------------------------------------------------------- */
 
 static void check_tensors(hr_str_t want, hr_str_t got) {
   hr_cursor_t a = hr_cursor_make(want.data, want.size), b = hr_cursor_make(got.data, got.size);
