@@ -3,8 +3,8 @@
  * store_errors_in_response_body, 10 create_worker_session_called, 11 request_id. RunGraphResponse = 1 recv, 2 step_stats, 4
  * partition_graph, 5 status_code, 6 status_error_message. ExecutorOpts = 3 record_timeline.
  *
- * Which error the client sees: a worker marks what is only another failure's consequence by a prefix; the first error without it wins,
- * and it alone ends the other calls. */
+ * Which error the client sees: a worker marks what is only another failure's consequence; the first error without the mark wins, and it
+ * alone ends the other calls. */
 #include "dist/cluster_step.h"
 #include "base/alloc.h"
 #include "dist/message_builder.h"
@@ -12,7 +12,7 @@
 #include "dist/random_id.h"
 #include "rt/observer.h"
 
-#define DERIVED_PREFIX "[_Derived_]"
+#define DERIVED_MARK "[_Derived_]"
 
 typedef struct {
   hr_cluster_runner_t* runner;
@@ -27,7 +27,7 @@ typedef struct {
 /* --- the first error ------------------------------------------------------------------------------------------------------------------ */
 
 static bool status_is_derived(hr_status_t s) {
-  return hr_str_has_prefix(hr_str(hr_status_message(s)), HR_STR(DERIVED_PREFIX));
+  return strstr(hr_status_message(s), DERIVED_MARK) != NULL; /* the node that met it may have put its name before */
 }
 
 /* True: the others are to end. */

@@ -18,8 +18,8 @@ static const char* const two_jobs[] = {"worker", "ps"};
 static hr_node_t* add_on(hr_graph_t* g, hr_str_t device, const char* op, const char* name, const hr_value_t* inputs, int count,
                          const hr_named_attr_t* attrs, int attr_count) {
   hr_node_t* node = NULL;
-  const hr_node_desc_t d = {.op = hr_str(op), .name = hr_str(name), .device = device, .inputs = inputs, .input_count = count, .attrs = attrs,
-                            .attr_count = attr_count};
+  const hr_node_desc_t d = {.op = hr_str(op), .name = hr_str(name), .device = device, .inputs = inputs, .input_count = count,
+                            .attrs = attrs, .attr_count = attr_count};
   hr_mutex_lock(&g->mu);
   HR_CHECK_OK(hr_graph_add(g, &d, &node));
   hr_mutex_unlock(&g->mu);
