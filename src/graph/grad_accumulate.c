@@ -48,6 +48,7 @@ static hr_status_t shape_disagreement(hr_value_t into, hr_value_t gradient, cons
 /* A gradient has its value's shape: what the value's says more, the new node's learns. */
 static hr_status_t agree_on_shape(hr_grad_pass_t* p, hr_value_t into, hr_value_t gradient) {
   const hr_pshape_t *wanted = wanted_shape(into), *shape = hr_value_shape(gradient);
+  if (hr_dtype_base(hr_value_type(gradient)) == HR_VARIANT) return NULL; /* a list: its shape is not its elements' */
   if (!shapes_agree(wanted, shape)) return shape_disagreement(into, gradient, wanted);
   bool is_new = gradient.node->id >= p->info_count;
   if (!is_new || wanted->rank < 0 || hr_pshape_is_known(shape) || hr_pshape_equal(wanted, shape)) return NULL;

@@ -73,7 +73,7 @@ static hr_status_t output_zeros(hr_grad_ctx_t* ctx, int i, hr_value_t* out) {
   hr_value_t v = {c->node, i};
   hr_grad_info_t* info = &c->pass->info[c->node->id];
   if (!info->sums[i].zeros.node) {
-    bool is_scalar = hr_value_shape(v)->rank == 0;
+    bool is_scalar = hr_value_shape(v)->rank == 0 && hr_dtype_base(hr_value_type(v)) != HR_VARIANT;
     info->sums[i].zeros = c->pass->has_loops ? hr_grad_place_zeros(c, v)
                           : is_scalar        ? hr_emit_const_like(ctx, v, 0)
                                              : hr_emit_zeros_like(ctx, v);

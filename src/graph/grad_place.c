@@ -360,6 +360,7 @@ hr_value_t hr_grad_place_zeros(hr_grad_call_t* c, hr_value_t like) {
   hr_dtype_t dtype = hr_dtype_base(hr_value_type(like));
   const hr_pshape_t* shape = hr_value_shape(like);
   bool is_handle = dtype == HR_RESOURCE;
+  if (dtype == HR_VARIANT) return hr_emit_zeros_like(g, like); /* a list's zeros are as long as it is */
   if (is_handle) {
     const hr_handle_info_t* held = like.node->handles ? &like.node->handles[like.index] : NULL;
     dtype = held ? held->dtype : HR_DTYPE_INVALID;

@@ -3,6 +3,7 @@
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/elementwise/binary.h"
+#include "ops/flow/tensor_list.h"
 
 extern const hr_op_t hr_op_AddN, hr_op_AccumulateNV2;
 
@@ -65,14 +66,14 @@ static hr_status_t infer_accumulate(hr_infer_t* s) {
 }
 #define NUMBERS \
   "float,double,int32,uint8,int16,int8,complex64,int64,qint8,quint8,qint32,bfloat16,qint16,quint16,uint16,complex128,half,uint32,uint64"
-#define SUM HR_KERNELS({.where = {{"T", HR_M_NUMBER}}, .prepared_bytes = sizeof(add_n_t), .prepare = add_n_prepare, .compute = add_n})
+#define SUM_ROW {.where = {{"T", HR_M_NUMBER}}, .prepared_bytes = sizeof(add_n_t), .prepare = add_n_prepare, .compute = add_n}
 const hr_op_t hr_op_AddN = {.name = "AddN",
                             .sig = "inputs: N*T -> sum: T",
                             .attrs = "N: int >= 1; T: type{" NUMBERS ",variant}",
                             .flags = HR_OP_COMMUTATIVE | HR_OP_AGGREGATE,
                             .shape = hr_infer_merged,
                             .grad = grad_add_n,
-                            SUM,
+                            HR_KERNELS(SUM_ROW, HR_CPU("T", HR_M(VARIANT), hr_tensor_list_add_n)),
                             .doc = "the sum of all inputs",
                             HR_HERE};
 
@@ -82,6 +83,6 @@ const hr_op_t hr_op_AccumulateNV2 = {.name = "AccumulateNV2",
                                      .flags = HR_OP_COMMUTATIVE | HR_OP_AGGREGATE,
                                      .shape = infer_accumulate,
                                      .grad = grad_add_n,
-                                     SUM,
+                                     HR_KERNELS(SUM_ROW),
                                      .doc = "the sum of all inputs",
                                      HR_HERE};

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of tensors and tensors of rows: a list stacked, gathered, joined along the first axis; a tensor taken apart into a list. Elements
+ * that were not set read as zeros. Rows taken out of a tensor share its memory. */
+#include "ops/flow/tensor_list.h"
+#include "ops/flow/tensor_list_infer.h"
+
+extern const hr_op_t hr_op_TensorListStack, hr_op_TensorListGather, hr_op_TensorListFromTensor, hr_op_TensorListScatter,
+    hr_op_TensorListScatterV2, hr_op_TensorListScatterIntoExistingList, hr_op_TensorListConcat, hr_op_TensorListConcatV2,
+    hr_op_TensorListSplit;
+
+typedef struct {
+  hr_dtype_t type;
+  int64_t count;            /* attr num_elements */
+  const hr_pshape_t* shape; /* attr element_shape */
+} rows_t;
+
+static hr_status_t rows_prepare(hr_prepare_ctx_t* p, void* prepared) {
+  rows_t* r = prepared;
+  const hr_attr_t *count = hr_attrs_find(p->attrs, "num_elements"), *shape = hr_attrs_find(p->attrs, "element_shape");
+  r->type = hr_attrs_type(p->attrs, "element_dtype");
+  r->count = count ? count->u.i : -1;
+  r->shape = shape ? shape->u.shape : &hr_pshape_unknown;
+  return NULL;
+}
+#define ROWS(fn) HR_KERNELS({.prepared_bytes = sizeof(rows_t), .prepare = rows_prepare, .compute = fn})
+
+/* --- to rows ------------------------------------------------------------------------------------------------------------------------- */
+/* count elements, of which element(i) is the i-th, as rows; each of the shape that all agree on. */
+static hr_status_t write_rows(hr_kernel_ctx_t* k, const hr_handle_t* h, const hr_tensor_list_shape_t* shape, int64_t count,
+                              const int64_t* which) {
+  const hr_tensor_list_t* l = hr_tensor_list_in(h);
+  hr_shape_t rows;
+  hr_tensor_t* out = NULL;
+  if (!hr_pshape_to_shape(&shape->s, &rows))
+    return HR_ERROR(INVALID_ARGUMENT, "nothing says what shape the list's elements have; give a full element_shape");
+  if (rows.rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a tensor of rank %d", rows.rank + 1);
+  memmove(rows.dims + 1, rows.dims, (size_t)rows.rank++ * sizeof *rows.dims);
+  rows.dims[0] = count;
+  HR_TRY(hr_shape_check(&rows));
+  int64_t size = hr_shape_count_range(&rows, 1, rows.rank);
+  HR_TRY(hr_output(k, 0, &rows, &out));
+  for (int64_t i = 0; i < count; ++i) {
+    const hr_tensor_t* item = &l->items[which ? which[i] : i];
+    if (item->buffer)
+      HR_TRY(hr_tensor_copy_elements(out, i * size, item, 0, size));
+    else if (hr_dtype_is_plain(out->dtype))
+      memset((char*)out->data + (size_t)(i * size) * hr_dtype_size(out->dtype), 0, (size_t)size * hr_dtype_size(out->dtype));
+  }
+  return NULL;
+}
+
+static hr_status_t stack(hr_kernel_ctx_t* k) {
+  const rows_t* r = hr_prepared(k);
+  hr_handle_t* h = NULL;
+  hr_tensor_list_shape_t shape;
+  HR_TRY(hr_tensor_list_input(k, 0, r->type, &h));
+  int64_t count = hr_tensor_list_in(h)->count;
+  if (r->count >= 0 && r->count != count)
+    return HR_ERROR(INVALID_ARGUMENT, "the list has %lld elements, num_elements says %lld", (long long)count, (long long)r->count);
+  HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
+  HR_TRY(hr_tensor_list_merge_shapes(h, &shape));
+  return write_rows(k, h, &shape, count, NULL);
+}
+
+static hr_status_t infer_stack(hr_infer_t* s) {
+  const hr_pshape_t* element;
+  HR_TRY(hr_tensor_list_infer_element(s, 1, 0, &element));
+  return hr_tensor_list_infer_rows(s, 0, hr_attrs_int(hr_infer_attrs(s), "num_elements"), element);
+}
+
+static hr_value_t emit_from_tensor(hr_grad_ctx_t* g, hr_value_t rows) {
+  return hr_emit(g, "TensorListFromTensor", HR_VALUES(rows, hr_tensor_list_emit_row_shape(g, rows)), HR_ATTRS(hr_tensor_list_dtype(g)));
+}
+
+static void grad_stack(hr_grad_ctx_t* g) { hr_grad_give(g, 0, emit_from_tensor(g, hr_grad_upstream(g, 0))); }
+
+static hr_status_t read_indices(const hr_tensor_t* t, int64_t limit, hr_kernel_ctx_t* k, hr_tensor_t* out) {
+  hr_shape_t shape = hr_shape_vector(t->count);
+  if (t->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "indices must be a vector, not of rank %d", (int)t->shape.rank);
+  HR_TRY(hr_temp(k, HR_I64, &shape, out));
+  for (int64_t i = 0; i < t->count; ++i) {
+    int64_t at = hr_tensor_index_at(t, i);
+    ((int64_t*)out->data)[i] = at;
+    if (at >= 0 && at < limit) continue;
+    hr_tensor_release(out);
+    return HR_ERROR(INVALID_ARGUMENT, "element %lld of a list of %lld", (long long)at, (long long)limit);
+  }
+  return NULL;
+}
+
+static hr_status_t gather(hr_kernel_ctx_t* k) {
+  const rows_t* r = hr_prepared(k);
+  hr_handle_t* h = NULL;
+  hr_tensor_t which = {0};
+  hr_tensor_list_shape_t shape;
+  HR_TRY(hr_tensor_list_input(k, 0, r->type, &h));
+  HR_TRY(hr_tensor_list_shape_read(hr_input(k, 2), &shape));
+  HR_TRY(read_indices(hr_input(k, 1), hr_tensor_list_in(h)->count, k, &which));
+  hr_status_t status = hr_tensor_list_merge_shapes(h, &shape);
+  if (!status) status = write_rows(k, h, &shape, which.count, which.data);
+  hr_tensor_release(&which);
+  return status;
+}
+
+static hr_status_t infer_gather(hr_infer_t* s) {
+  const hr_pshape_t* element;
+  HR_TRY(hr_tensor_list_infer_element(s, 2, 0, &element));
+  return hr_tensor_list_infer_rows(s, 0, hr_infer_dim(hr_infer_input(s, 1), 0), element);
+}
+
+static void grad_gather(hr_grad_ctx_t* g) {
+  hr_value_t list = hr_grad_input(g, 0);
+  hr_grad_give(g, 0,
+               hr_emit(g, "TensorListScatterV2",
+                       HR_VALUES(hr_grad_upstream(g, 0), hr_grad_input(g, 1), hr_tensor_list_emit_element_shape(g, list),
+                                 hr_tensor_list_emit_length(g, list)),
+                       HR_ATTRS(hr_tensor_list_dtype(g))));
+}
+
+/* --- from rows ----------------------------------------------------------------------------------------------------------------------- */
+/* Rows [begin, end) as an element: without the first axis when `drop`. */
+static hr_status_t set_rows(hr_handle_t* h, int64_t at, const hr_tensor_t* rows, int64_t begin, int64_t end, bool drop) {
+  hr_tensor_t part = {0}, item = {0};
+  HR_TRY(hr_tensor_rows(rows, begin, end, &part));
+  hr_shape_t shape = part.shape;
+  if (drop) memmove(shape.dims, shape.dims + 1, (size_t)(--shape.rank) * sizeof *shape.dims);
+  hr_status_t status = hr_tensor_reshape(&part, &shape, &item);
+  if (!status) status = hr_tensor_list_set(h, at, &item);
+  hr_tensor_release(&item);
+  hr_tensor_release(&part);
+  return status;
+}
+
+static hr_status_t want_rows(const hr_tensor_t* t) {
+  return t->shape.rank > 0 ? NULL : HR_ERROR(INVALID_ARGUMENT, "a scalar has no rows to make a list of");
+}
+
+static hr_status_t finish_list(hr_kernel_ctx_t* k, hr_handle_t* take_list, hr_status_t status) {
+  if (!status) return hr_tensor_list_output(k, 0, take_list);
+  hr_handle_release(take_list);
+  return status;
+}
+
+static hr_status_t from_tensor(hr_kernel_ctx_t* k) {
+  const rows_t* r = hr_prepared(k);
+  const hr_tensor_t* rows = hr_input(k, 0);
+  hr_tensor_list_shape_t shape;
+  hr_handle_t* list = NULL;
+  HR_TRY(want_rows(rows));
+  HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
+  HR_TRY(hr_tensor_list_shape_merge(&shape, rows->shape.rank - 1, rows->shape.dims + 1));
+  HR_TRY(hr_tensor_list_create(r->type, &shape.s, rows->shape.dims[0], -1, &list));
+  hr_status_t status = NULL;
+  for (int64_t i = 0; i < rows->shape.dims[0] && !status; ++i) status = set_rows(list, i, rows, i, i + 1, true);
+  return finish_list(k, list, status);
+}
+
+static hr_status_t infer_from(hr_infer_t* s) {
+  const hr_pshape_t* element;
+  HR_TRY(hr_infer_want_rank_at_least(s, 0, 1, NULL));
+  HR_TRY(hr_tensor_list_infer_element(s, 1, -1, &element));
+  const hr_pshape_t *rows = hr_infer_input(s, 0), *own = element;
+  if (rows->rank > 0) {
+    HR_TRY(hr_pshape_make(hr_infer_arena(s), rows->rank - 1, rows->dims + 1, &own));
+    HR_TRY(hr_infer_merge(s, element, own, &own));
+  }
+  hr_tensor_list_infer_list(s, own);
+  return NULL;
+}
+
+static void grad_from(hr_grad_ctx_t* g) {
+  hr_value_t shape = hr_tensor_list_emit_row_shape(g, hr_grad_input(g, 0));
+  hr_grad_give(g, 0, hr_emit(g, "TensorListStack", HR_VALUES(hr_grad_upstream(g, 0), shape), HR_ATTRS(hr_tensor_list_dtype(g))));
+}
+
+static hr_status_t scatter_into(hr_handle_t* list, const hr_tensor_t* rows, const hr_tensor_t* which) {
+  if (which->count > rows->shape.dims[0])
+    return HR_ERROR(INVALID_ARGUMENT, "%lld indices for %lld rows", (long long)which->count, (long long)rows->shape.dims[0]);
+  for (int64_t i = 0; i < which->count; ++i) HR_TRY(set_rows(list, ((const int64_t*)which->data)[i], rows, i, i + 1, true));
+  return NULL;
+}
+
+/* A new list, as long as asked for, or as the largest index needs. */
+static hr_status_t scatter(hr_kernel_ctx_t* k) {
+  const rows_t* r = hr_prepared(k);
+  hr_tensor_list_shape_t shape;
+  hr_tensor_t which = {0};
+  hr_handle_t* list = NULL;
+  int64_t count = -1;
+  HR_TRY(want_rows(hr_input(k, 0)));
+  HR_TRY(hr_tensor_list_shape_read(hr_input(k, 2), &shape));
+  if (hr_input_count(k) > 3) HR_TRY(hr_tensor_scalar_i64(hr_input(k, 3), "num_elements", &count));
+  HR_TRY(read_indices(hr_input(k, 1), count >= 0 ? count : INT32_MAX, k, &which));
+  for (int64_t i = 0; count < 0 && i < which.count; ++i) {
+    int64_t largest = -1;
+    for (int64_t j = 0; j < which.count; ++j)
+      if (((int64_t*)which.data)[j] > largest) largest = ((int64_t*)which.data)[j];
+    count = largest + 1;
+  }
+  hr_status_t status = hr_tensor_list_create(r->type, &shape.s, count < 0 ? 0 : count, -1, &list);
+  if (!status) status = finish_list(k, list, scatter_into(list, hr_input(k, 0), &which));
+  hr_tensor_release(&which);
+  return status;
+}
+
+static hr_status_t infer_scatter(hr_infer_t* s) {
+  const hr_pshape_t* element;
+  HR_TRY(hr_tensor_list_infer_element(s, 2, -1, &element));
+  hr_tensor_list_infer_list(s, element);
+  return NULL;
+}
+
+static hr_value_t emit_gather(hr_grad_ctx_t* g, hr_value_t indices, hr_value_t rows) {
+  return hr_emit(g, "TensorListGather", HR_VALUES(hr_grad_upstream(g, 0), indices, hr_tensor_list_emit_row_shape(g, rows)),
+                 HR_ATTRS(hr_tensor_list_dtype(g)));
+}
+
+static void grad_scatter(hr_grad_ctx_t* g) { hr_grad_give(g, 0, emit_gather(g, hr_grad_input(g, 1), hr_grad_input(g, 0))); }
+
+static hr_status_t scatter_existing(hr_kernel_ctx_t* k) {
+  const rows_t* r = hr_prepared(k);
+  hr_handle_t* h = NULL;
+  hr_tensor_t which = {0};
+  HR_TRY(want_rows(hr_input(k, 1)));
+  HR_TRY(hr_tensor_list_input(k, 0, r->type, &h));
+  HR_TRY(read_indices(hr_input(k, 2), INT32_MAX, k, &which));
+  int64_t needed = hr_tensor_list_in(h)->count;
+  for (int64_t i = 0; i < which.count; ++i)
+    if (((int64_t*)which.data)[i] >= needed) needed = ((int64_t*)which.data)[i] + 1;
+  hr_status_t status = hr_tensor_list_edit(k, 0, 0, r->type, needed, &h);
+  if (!status) hr_tensor_list_in(h)->count = needed;
+  if (!status) status = scatter_into(h, hr_input(k, 1), &which);
+  hr_tensor_release(&which);
+  return status;
+}
+
+static void grad_scatter_existing(hr_grad_ctx_t* g) {
+  hr_value_t rows = hr_grad_input(g, 1), indices = hr_grad_input(g, 2);
+  if (hr_grad_wanted(g, 0))
+    hr_grad_give(g, 0,
+                 hr_emit(g, "TensorListScatterIntoExistingList", HR_VALUES(hr_grad_upstream(g, 0), hr_emit_zeros_like(g, rows), indices),
+                         HR_ATTRS(hr_tensor_list_dtype(g))));
+  if (hr_grad_wanted(g, 1)) hr_grad_give(g, 1, emit_gather(g, indices, rows));
+}
+
+/* --- end to end --------------------------------------------------------------------------------------------------------------------------
+ */
+/* The shape of a piece without its first axis: what the op, the list and all pieces say. */
+static hr_status_t piece_shape(const hr_handle_t* h, const hr_pshape_t* stated, hr_tensor_list_shape_t* out) {
+  const hr_tensor_list_t* l = hr_tensor_list_in(h);
+  out->s.rank = -1;
+  const hr_pshape_t* both[] = {stated, h->shape ? h->shape : &hr_pshape_unknown};
+  for (int i = 0; i < 2; ++i) {
+    if (both[i]->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "scalars cannot be joined end to end");
+    if (both[i]->rank > 0) HR_TRY(hr_tensor_list_shape_merge(out, both[i]->rank - 1, both[i]->dims + 1));
+  }
+  for (int64_t i = 0; i < l->count; ++i) {
+    if (!l->items[i].buffer) continue;
+    if (l->items[i].shape.rank == 0) return HR_ERROR(INVALID_ARGUMENT, "scalars cannot be joined end to end");
+    HR_TRY(hr_tensor_list_shape_merge(out, l->items[i].shape.rank - 1, l->items[i].shape.dims + 1));
+  }
+  return NULL;
+}
+
+/* Output 1: how many rows each piece has; those that were not set take theirs from `leading` or the stated first dimension. */
+static hr_status_t piece_lengths(hr_kernel_ctx_t* k, const hr_handle_t* h, const hr_pshape_t* stated, const hr_tensor_t* leading,
+                                 int64_t* out_total) {
+  const hr_tensor_list_t* l = hr_tensor_list_in(h);
+  hr_shape_t shape = hr_shape_vector(l->count);
+  hr_tensor_t* lengths = NULL;
+  *out_total = 0;
+  HR_TRY(hr_output(k, 1, &shape, &lengths));
+  for (int64_t i = 0; i < l->count; ++i) {
+    int64_t rows = -1;
+    if (l->items[i].buffer)
+      rows = l->items[i].shape.dims[0];
+    else if (leading && i < leading->count)
+      HR_TRY(hr_tensor_i64_at(leading, i, &rows));
+    else if (stated->rank > 0)
+      rows = stated->dims[0];
+    if (rows < 0) return HR_ERROR(INVALID_ARGUMENT, "piece %lld was not set, and nothing says how many rows it has", (long long)i);
+    ((int64_t*)lengths->data)[i] = rows;
+    *out_total += rows;
+    if (*out_total > INT64_MAX / 2) return HR_ERROR(INVALID_ARGUMENT, "the pieces have more rows than can be counted");
+  }
+  return NULL;
+}
+
+static hr_status_t join(hr_kernel_ctx_t* k, const hr_pshape_t* stated, const hr_tensor_t* leading) {
+  const rows_t* r = hr_prepared(k);
+  hr_handle_t* h = NULL;
+  hr_tensor_list_shape_t piece;
+  hr_shape_t rows;
+  hr_tensor_t* out = NULL;
+  int64_t total = 0, at = 0;
+  HR_TRY(hr_tensor_list_input(k, 0, r->type, &h));
+  const hr_tensor_list_t* l = hr_tensor_list_in(h);
+  HR_TRY(piece_shape(h, stated, &piece));
+  HR_TRY(piece_lengths(k, h, stated, leading, &total));
+  if (!hr_pshape_to_shape(&piece.s, &rows)) return HR_ERROR(INVALID_ARGUMENT, "nothing says what shape the list's elements have");
+  if (rows.rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a tensor of rank %d", rows.rank + 1);
+  memmove(rows.dims + 1, rows.dims, (size_t)rows.rank++ * sizeof *rows.dims);
+  rows.dims[0] = total;
+  HR_TRY(hr_shape_check(&rows));
+  HR_TRY(hr_output(k, 0, &rows, &out));
+  if (hr_dtype_is_plain(out->dtype) && out->count) memset(out->data, 0, hr_tensor_bytes(out));
+  const int64_t row = hr_shape_count_range(&rows, 1, rows.rank);
+  for (int64_t i = 0; i < l->count; ++i) {
+    int64_t length = 0;
+    if (l->items[i].buffer) {
+      HR_TRY(hr_tensor_copy_elements(out, at, &l->items[i], 0, l->items[i].count));
+      at += l->items[i].count;
+      continue;
+    }
+    if (leading && i < leading->count)
+      HR_TRY(hr_tensor_i64_at(leading, i, &length));
+    else
+      length = stated->rank > 0 ? stated->dims[0] : 0;
+    at += length * row;
+  }
+  return NULL;
+}
+
+static hr_status_t concat(hr_kernel_ctx_t* k) { return join(k, ((const rows_t*)hr_prepared(k))->shape, NULL); }
+
+static hr_status_t concat_v2(hr_kernel_ctx_t* k) {
+  hr_tensor_list_shape_t stated;
+  HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &stated));
+  return join(k, &stated.s, hr_input(k, 2));
+}
+
+static hr_status_t infer_concat(hr_infer_t* s) {
+  hr_infer_set(s, 0, &hr_pshape_unknown);
+  return hr_infer_set_vector(s, 1, -1);
+}
+
+static void grad_concat(hr_grad_ctx_t* g) {
+  hr_grad_give(g, 0,
+               hr_emit(g, "TensorListSplit",
+                       HR_VALUES(hr_grad_upstream(g, 0), hr_tensor_list_emit_element_shape(g, hr_grad_input(g, 0)), hr_grad_output(g, 1)),
+                       HR_ATTRS(hr_tensor_list_dtype(g))));
+}
+
+static hr_status_t check_lengths(const hr_tensor_t* lengths, int64_t rows) {
+  int64_t total = 0;
+  if (lengths->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "lengths must be a vector, not of rank %d", (int)lengths->shape.rank);
+  for (int64_t i = 0; i < lengths->count; ++i) {
+    int64_t n = ((const int64_t*)lengths->data)[i];
+    if (n < 0 || n > rows - total)
+      return HR_ERROR(INVALID_ARGUMENT, "length %lld is %lld, of %lld rows %lld are left", (long long)i, (long long)n, (long long)rows,
+                      (long long)(rows - total));
+    total += n;
+  }
+  return total == rows ? NULL : HR_ERROR(INVALID_ARGUMENT, "the lengths add up to %lld of %lld rows", (long long)total, (long long)rows);
+}
+
+static hr_status_t split(hr_kernel_ctx_t* k) {
+  const rows_t* r = hr_prepared(k);
+  const hr_tensor_t *rows = hr_input(k, 0), *lengths = hr_input(k, 2);
+  hr_tensor_list_shape_t shape;
+  hr_handle_t* list = NULL;
+  int64_t at = 0;
+  HR_TRY(want_rows(rows));
+  HR_TRY(check_lengths(lengths, rows->shape.dims[0]));
+  HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
+  HR_TRY(hr_tensor_list_create(r->type, &shape.s, lengths->count, -1, &list));
+  hr_status_t status = NULL;
+  for (int64_t i = 0; i < lengths->count && !status; ++i) {
+    int64_t n = ((const int64_t*)lengths->data)[i];
+    status = set_rows(list, i, rows, at, at + n, false);
+    at += n;
+  }
+  return finish_list(k, list, status);
+}
+
+static hr_status_t infer_split(hr_infer_t* s) {
+  const hr_pshape_t* element;
+  HR_TRY(hr_infer_want_rank_at_least(s, 0, 1, NULL));
+  HR_TRY(hr_tensor_list_infer_element(s, 1, -1, &element));
+  hr_tensor_list_infer_list(s, element);
+  return NULL;
+}
+
+static void grad_split(hr_grad_ctx_t* g) {
+  hr_value_t any = hr_emit_const_i32(g, -1);
+  hr_grad_give(
+      g, 0,
+      hr_emit(g, "TensorListConcatV2", HR_VALUES(hr_grad_upstream(g, 0), any, hr_grad_input(g, 2)), HR_ATTRS(hr_tensor_list_dtype(g))));
+}
+
+/* --- definitions ------------------------------------------------------------------------------------------------------------------------
+ */
+const hr_op_t hr_op_TensorListStack = {.name = "TensorListStack",
+                                       .sig = "input_handle: variant; element_shape: int32 -> tensor: element_dtype",
+                                       .attrs = "element_dtype: type; num_elements: int = -1",
+                                       .shape = infer_stack,
+                                       .grad = grad_stack,
+                                       ROWS(stack),
+                                       .doc = "the elements as rows of a tensor",
+                                       HR_HERE};
+const hr_op_t hr_op_TensorListGather = {.name = "TensorListGather",
+                                        .sig = "input_handle: variant; indices: int32; element_shape: int32 -> values: element_dtype",
+                                        .attrs = "element_dtype: type",
+                                        .shape = infer_gather,
+                                        .grad = grad_gather,
+                                        ROWS(gather),
+                                        .doc = "the elements at indices as rows of a tensor",
+                                        HR_HERE};
+const hr_op_t hr_op_TensorListFromTensor = {.name = "TensorListFromTensor",
+                                            .sig = "tensor: element_dtype; element_shape: shape_type -> output_handle: variant",
+                                            .attrs = "element_dtype: type; shape_type: type{int32,int64}",
+                                            .shape = infer_from,
+                                            .grad = grad_from,
+                                            ROWS(from_tensor),
+                                            .doc = "the rows of a tensor as a list",
+                                            HR_HERE};
+const hr_op_t hr_op_TensorListScatter = {
+    .name = "TensorListScatter",
+    .sig = "tensor: element_dtype; indices: int32; element_shape: shape_type -> output_handle: variant",
+    .attrs = "element_dtype: type; shape_type: type{int32,int64}",
+    .shape = infer_scatter,
+    .grad = grad_scatter,
+    ROWS(scatter),
+    .doc = "a list with row i at indices[i]",
+    HR_HERE};
+const hr_op_t hr_op_TensorListScatterV2 = {
+    .name = "TensorListScatterV2",
+    .sig = "tensor: element_dtype; indices: int32; element_shape: shape_type; num_elements: int32 -> output_handle: variant",
+    .attrs = "element_dtype: type; shape_type: type{int32,int64}",
+    .shape = infer_scatter,
+    .grad = grad_scatter,
+    ROWS(scatter),
+    .doc = "a list of num_elements elements with row i at indices[i]",
+    HR_HERE};
+const hr_op_t hr_op_TensorListScatterIntoExistingList = {
+    .name = "TensorListScatterIntoExistingList",
+    .sig = "input_handle: variant; tensor: element_dtype; indices: int32 -> output_handle: variant",
+    .attrs = "element_dtype: type",
+    .shape = hr_tensor_list_infer_same,
+    .grad = grad_scatter_existing,
+    ROWS(scatter_existing),
+    .doc = "the list with row i at indices[i]",
+    HR_HERE};
+const hr_op_t hr_op_TensorListConcat = {.name = "TensorListConcat",
+                                        .sig = "input_handle: variant -> tensor: element_dtype; lengths: int64",
+                                        .attrs = "element_dtype: type; element_shape: shape = ?",
+                                        .shape = infer_concat,
+                                        .grad = grad_concat,
+                                        ROWS(concat),
+                                        .doc = "the elements joined along their first axis, and the length of each",
+                                        HR_HERE};
+const hr_op_t hr_op_TensorListConcatV2 = {
+    .name = "TensorListConcatV2",
+    .sig = "input_handle: variant; element_shape: shape_type; leading_dims: int64 -> tensor: element_dtype; lengths: int64",
+    .attrs = "element_dtype: type; shape_type: type{int32,int64}",
+    .shape = infer_concat,
+    .grad = grad_concat,
+    ROWS(concat_v2),
+    .doc = "the elements joined along their first axis, and the length of each",
+    HR_HERE};
+const hr_op_t hr_op_TensorListSplit = {.name = "TensorListSplit",
+                                       .sig = "tensor: element_dtype; element_shape: shape_type; lengths: int64 -> output_handle: variant",
+                                       .attrs = "element_dtype: type; shape_type: type{int32,int64}",
+                                       .shape = infer_split,
+                                       .grad = grad_split,
+                                       ROWS(split),
+                                       .doc = "a tensor cut along its first axis into pieces of the given lengths",
+                                       HR_HERE};
