@@ -67,6 +67,8 @@ _NAMES = {
         "assert_greater_equal assert_positive assert_negative assert_non_negative assert_non_positive assert_rank "
         "assert_rank_at_least assert_type assert_scalar Print print py_func with_dependencies numeric_py_func=py_func "
         "executing_eagerly tables_initializer initialize_all_tables=tables_initializer",
+    "device":
+        "DeviceSpec",
     "flow":
         "cond case while_loop smart_cond",
     "tensor_array":

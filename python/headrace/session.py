@@ -231,7 +231,7 @@ class BaseSession(_headrace.Session):
     def list_devices(self):
         from collections import namedtuple
         kind = namedtuple("_DeviceAttributes", ("name", "device_type", "memory_limit_bytes", "incarnation"))
-        return [kind("/job:localhost/replica:0/task:0/device:CPU:0", "CPU", 268435456, 1)]
+        return [kind(*row) for row in self._list_devices()]
 
 
 class Session(BaseSession):
@@ -254,7 +254,9 @@ class Session(BaseSession):
 
     @staticmethod
     def reset(target, containers=None, config=None):
-        """Forgets the containers' resources in every live session of this process, and closes those sessions."""
+        """Forgets the containers' resources at the target's master, or in every live session of this process, and closes those sessions."""
+        if target and _headrace.Session._reset(target, [c.decode() if isinstance(c, bytes) else c for c in containers or []]):
+            return
         for session in list(_live):
             if session._target == target and not session._closed:
                 for name in containers or [""]:

@@ -300,7 +300,8 @@ class ResourceVariable(Variable):
             self._shape = shape
             with G.name_scope("IsInitialized"):
                 self._is_initialized = gen.VarIsInitializedOp(self._handle)
-            self._initializer = gen.AssignVariableOp(self._handle, value, name="Assign")
+            with G.device(self._handle.device):
+                self._initializer = gen.AssignVariableOp(self._handle, value, name="Assign")
             with G.name_scope("Read"), G.device(self._handle.device):
                 self._snapshot = gen.ReadVariableOp(self._handle, dtype=self._dtype)
 
@@ -320,7 +321,7 @@ class ResourceVariable(Variable):
         raise errors.InvalidArgumentError(None, self.op, "%s is a resource variable: it has no reference; make it with use_resource=False" % self.name)
 
     def value(self):
-        with G.colocate_with(None, ignore_existing=True), G.device(self._handle.device):
+        with G.colocate_with(None, ignore_existing=True):
             return gen.ReadVariableOp(self._handle, dtype=self.dtype)
 
     def read_value(self):

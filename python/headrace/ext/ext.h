@@ -89,7 +89,7 @@ typedef struct {
 } SessionObject;
 
 extern PyTypeObject hrpy_graph_type, hrpy_operation_type, hrpy_tensor_type, hrpy_session_type, hrpy_callable_type, hrpy_op_function_type,
-    hrpy_partial_type;
+    hrpy_partial_type, hrpy_server_type;
 
 /* What Python hands over at import (module.c). */
 typedef struct {

@@ -175,7 +175,7 @@ static PyObject* graph_add_decorated(GraphObject* g, hr_node_desc_t* desc, PyObj
   }
   if (!inputs) return NULL;
   PyObject *out = NULL, *controls = NULL, *extras = NULL, *device = NULL;
-  PyObject* said = PyObject_CallMethod((PyObject*)g, "_decorate", "s#UOK", desc->op.data, (Py_ssize_t)desc->op.size, name, inputs,
+  PyObject* said = PyObject_CallMethod((PyObject*)g, "_decorate", "s#OOK", desc->op.data, (Py_ssize_t)desc->op.size, name, inputs,
                                        (unsigned long long)refs);
   Py_DECREF(inputs);
   hr_arena_t arena;

@@ -76,12 +76,60 @@ static PyObject* session_clear_container(PyObject* self, PyObject* name) {
   Py_RETURN_NONE;
 }
 
+/* [(name, type, memory in bytes, incarnation)] */
+static PyObject* session_list_devices(PyObject* self, PyObject* unused) {
+  (void)unused;
+  SessionObject* s = (SessionObject*)self;
+  if (!s->session || s->closed) return PyErr_SetString(PyExc_RuntimeError, "Attempted to use a closed Session."), NULL;
+  hr_device_set_t* devices = NULL;
+  hr_status_t status;
+  Py_BEGIN_ALLOW_THREADS status = hr_session_list_devices(s->session, &devices);
+  Py_END_ALLOW_THREADS if (status) return hrpy_fail(status, s->graph);
+  PyObject* list = PyList_New(devices->count);
+  for (int i = 0; list && i < devices->count; ++i) {
+    const hr_device_t* d = devices->devices[i];
+    PyObject* row = Py_BuildValue("ssLK", d->name, d->type, (long long)d->memory_limit, (unsigned long long)d->incarnation);
+    if (!row)
+      Py_CLEAR(list);
+    else
+      PyList_SET_ITEM(list, i, row);
+  }
+  hr_device_set_release(devices);
+  return list;
+}
+
+/* _reset(target, containers) -> whether a master elsewhere was asked */
+static PyObject* session_reset(PyObject* unused, PyObject* args) {
+  (void)unused;
+  const char* target;
+  Py_ssize_t size;
+  PyObject* names;
+  if (!PyArg_ParseTuple(args, "s#O!", &target, &size, &PyList_Type, &names)) return NULL;
+  Py_ssize_t n = PyList_GET_SIZE(names);
+  hr_str_t* containers = PyMem_Calloc((size_t)n + 1, sizeof *containers);
+  if (!containers) return PyErr_NoMemory();
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    Py_ssize_t length;
+    const char* text = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(names, i), &length);
+    if (!text) return PyMem_Free(containers), NULL;
+    containers[i] = (hr_str_t){text, (size_t)length};
+  }
+  bool done = false;
+  hr_status_t status;
+  Py_BEGIN_ALLOW_THREADS status = hr_session_reset((hr_str_t){target, (size_t)size}, containers, (int)n, &done);
+  Py_END_ALLOW_THREADS PyMem_Free(containers);
+  if (status) return hrpy_fail(status, NULL);
+  return PyBool_FromLong(done);
+}
+
 static PyGetSetDef session_getset[] = {{"graph", session_graph, NULL, "The graph that it runs.", NULL}, {0}};
 static PyMemberDef session_members[] = {{"_closed", T_BOOL, offsetof(SessionObject, closed), READONLY, NULL}, {0}};
 static PyMethodDef session_methods[] = {
     {"_start", session_start, METH_VARARGS, "_start(graph, target, config)"},
     {"_close", session_close, METH_NOARGS, "Ends running steps and the session."},
     {"_clear_container", session_clear_container, METH_O, "Forgets a container's resources."},
+    {"_list_devices", session_list_devices, METH_NOARGS, "[(name, type, memory, incarnation)]"},
+    {"_reset", session_reset, METH_VARARGS | METH_STATIC, "_reset(target, containers): whether the target's master did it"},
     {"run", (PyCFunction)(void (*)(void))hrpy_session_run, METH_FASTCALL | METH_KEYWORDS,
      "run(fetches, feed_dict=None, options=None, run_metadata=None)"},
     {"_run_flat", hrpy_session_run_flat, METH_VARARGS, "_run_flat(fetches, feeds, values, options, want_metadata)"},

@@ -12,6 +12,17 @@ _NAMES = {
                    "get_checkpoint_mtimes remove_checkpoint list_variables load_variable load_checkpoint NewCheckpointReader CheckpointReader",
     "export": "write_graph export_meta_graph import_meta_graph",
     "queue_runners": "Coordinator QueueRunner add_queue_runner start_queue_runners",
+    "cluster": "ClusterSpec Server replica_device_setter",
+    "hooks": "SessionRunHook SessionRunArgs SessionRunContext SessionRunValues StopAtStepHook CheckpointSaverHook CheckpointSaverListener "
+             "StepCounterHook SummarySaverHook LoggingTensorHook NanTensorHook NanLossDuringTrainingError FinalOpsHook GlobalStepWaiterHook "
+             "FeedFnHook SecondOrStepTimer ProfilerHook",
+    "session_manager": "SessionManager",
+    "monitored": "Scaffold ChiefSessionCreator WorkerSessionCreator SessionCreator MonitoredSession SingularMonitoredSession "
+                 "MonitoredTrainingSession",
+    "supervisor": "Supervisor LooperThread",
+    "input": "batch batch_join shuffle_batch shuffle_batch_join maybe_batch maybe_shuffle_batch string_input_producer range_input_producer "
+             "slice_input_producer input_producer limit_epochs match_filenames_once",
+    "basic_loops": "basic_train_loop",
 }
 _MESSAGES = frozenset("Example SequenceExample Features Feature FeatureList FeatureLists BytesList FloatList Int64List SaverDef CheckpointState "
                       "ClusterDef JobDef ServerDef".split())
