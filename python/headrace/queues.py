@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queues of tuples of tensors that steps put in and take out, waiting for one another."""
 from headrace import dtypes
-from headrace.graph import name_scope
+from headrace.graph import device, init_scope, name_scope
 from headrace.op_gen import gen
 from headrace.tensor_shape import TensorShape, as_shape
 from headrace.tensor_util import convert_to_tensor
@@ -19,6 +19,7 @@ class QueueBase(object):
     shapes = property(lambda self: self._shapes)
     names = property(lambda self: self._names)
     name = property(lambda self: self._queue_ref.op.name)
+    _name = property(lambda self: self.name.split("/")[-1])
 
     def _components(self, values):
         if isinstance(values, dict):
@@ -42,42 +43,42 @@ class QueueBase(object):
         return tensors if len(tensors) != 1 else tensors[0]
 
     def enqueue(self, vals, name=None):
-        with name_scope(name, "%s_enqueue" % self.name, None if not isinstance(vals, (list, tuple)) else vals) as scope:
+        with name_scope(name, "%s_enqueue" % self._name, None if not isinstance(vals, (list, tuple)) else vals) as scope:
             parts = self._components(vals)
             for t, s in zip(parts, self._shapes):
                 t.shape.assert_is_compatible_with(s)
             return gen.QueueEnqueueV2(self._queue_ref, parts, name=scope)
 
     def enqueue_many(self, vals, name=None):
-        with name_scope(name, "%s_EnqueueMany" % self.name, None if not isinstance(vals, (list, tuple)) else vals) as scope:
+        with name_scope(name, "%s_EnqueueMany" % self._name, None if not isinstance(vals, (list, tuple)) else vals) as scope:
             parts = self._components(vals)
             for t, s in zip(parts, self._shapes):
                 t.shape[1:].assert_is_compatible_with(s)
             return gen.QueueEnqueueManyV2(self._queue_ref, parts, name=scope)
 
     def dequeue(self, name=None):
-        return self._elements(gen.QueueDequeueV2(self._queue_ref, self._dtypes, name=name or "%s_Dequeue" % self.name), [])
+        return self._elements(gen.QueueDequeueV2(self._queue_ref, self._dtypes, name=name or "%s_Dequeue" % self._name), [])
 
     def dequeue_many(self, n, name=None):
         return self._elements(
     gen.QueueDequeueManyV2(
         self._queue_ref, n, self._dtypes, name=name or "%s_DequeueMany" %
-        self.name), [
+        self._name), [
             n if isinstance(
                 n, int) else None])
 
     def dequeue_up_to(self, n, name=None):
-        tensors = gen.QueueDequeueUpToV2(self._queue_ref, n, self._dtypes, name=name or "%s_DequeueUpTo" % self.name)
+        tensors = gen.QueueDequeueUpToV2(self._queue_ref, n, self._dtypes, name=name or "%s_DequeueUpTo" % self._name)
         return dict(zip(self._names, tensors)) if self._names is not None else tensors if len(tensors) != 1 else tensors[0]
 
     def close(self, cancel_pending_enqueues=False, name=None):
-        return gen.QueueCloseV2(self._queue_ref, cancel_pending_enqueues, name or "%s_Close" % self.name)
+        return gen.QueueCloseV2(self._queue_ref, cancel_pending_enqueues, name or "%s_Close" % self._name)
 
     def size(self, name=None):
-        return gen.QueueSizeV2(self._queue_ref, name or "%s_Size" % self.name)
+        return gen.QueueSizeV2(self._queue_ref, name or "%s_Size" % self._name)
 
     def is_closed(self, name=None):
-        return gen.QueueIsClosedV2(self._queue_ref, name or "%s_Is_Closed" % self.name)
+        return gen.QueueIsClosedV2(self._queue_ref, name or "%s_Is_Closed" % self._name)
 
 
 def _lists(types, shapes, names):
@@ -104,7 +105,8 @@ class FIFOQueue(QueueBase):
 
     def __init__(self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue"):
         types, shapes, names = _lists(dtypes, shapes, names)
-        ref = gen.FIFOQueueV2(types, shapes or [], capacity, shared_name=shared_name or "", name=name)
+        with init_scope(), device("CPU"):
+            ref = gen.FIFOQueueV2(types, shapes or [], capacity, shared_name=shared_name or "", name=name)
         super(FIFOQueue, self).__init__(types, shapes, names, ref)
 
 

@@ -172,3 +172,20 @@ def __getattr__(name):
         from .protos import message
         return message(name)
     raise AttributeError("module 'tensorflow.summary' has no attribute %r in headrace" % name)
+
+
+def summary_iterator(path):
+    """The Event messages of a file."""
+    from .errors import DataLossError
+    from .protos import message
+    event = message("Event")
+    with open(path, "rb") as f:
+        while True:
+            head = f.read(12)
+            if not head:
+                return
+            size = struct.unpack("<Q", head[:8])[0] if len(head) == 12 else -1
+            data = f.read(size + 4) if 0 <= size < 1 << 40 else b""
+            if size < 0 or len(data) != size + 4:
+                raise DataLossError(None, None, "truncated record at %d of %s" % (f.tell(), path))
+            yield event.FromString(data[:size])

@@ -514,9 +514,11 @@ def report_uninitialized_variables(var_list=None, name="report_uninitialized_var
     with G.name_scope(name):
         if not var_list:
             return convert_to_tensor([], dtype=as_dtype("string"))
-        missing = gen.LogicalNot(array.stack([is_variable_initialized(v) for v in var_list]))
-        names = convert_to_tensor([v.op.name for v in var_list], dtype=as_dtype("string"), name="Const")
-        return array.boolean_mask(names, missing)
+        known = [is_variable_initialized(v) for v in var_list]
+        with G.device("/cpu:0"):
+            missing = gen.LogicalNot(array.stack(known))
+            names = convert_to_tensor([v.op.name for v in var_list], dtype=as_dtype("string"), name="Const")
+            return array.boolean_mask(names, missing)
 
 
 def assert_variables_initialized(var_list=None):

@@ -34,6 +34,8 @@ def __getattr__(name):
     from importlib import import_module
     if name == "Saver":
         from ..saver import Saver as found
+    elif name == "summary_iterator":
+        from ..summary import summary_iterator as found
     elif name in _MESSAGES:
         from ..protos import message
         found = message(name)
