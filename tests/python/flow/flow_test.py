@@ -40,10 +40,7 @@ def _same(found, wanted):
         np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
-HELD = ("grads",)
-
-
-@pytest.mark.parametrize("program", [f for f in flow_programs.VALUES if f.__name__ not in HELD], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("program", flow_programs.VALUES, ids=lambda f: f.__name__)
 def test_results(program):
     _same(flow_programs.results(tf, program), VALUES[program.__name__])
 

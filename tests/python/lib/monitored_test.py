@@ -61,7 +61,7 @@ def test_training_script(tmp_path):
     for path in glob.glob(os.path.join(folder, "events*")):
         for event in tf.train.summary_iterator(path):
             tags.update(v.tag for v in event.summary.value)
-    assert "loss" in tags and "global_step/sec" in tags
+    assert "loss_1" in tags and "global_step/sec" in tags
 
 
 def test_hooks_feed_log_and_stop(caplog):
