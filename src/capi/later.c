@@ -5,26 +5,6 @@
 static void later_report(TF_Status* status, const char* what) { hr_capi_report(status, HR_ERROR(UNIMPLEMENTED, "%s is not there yet",
                          what)); }
 
-TF_WhileParams TF_NewWhile(TF_Graph* g, TF_Output* inputs, int ninputs, TF_Status* status) {
-  (void)g;
-  (void)inputs;
-  (void)ninputs;
-  later_report(status, "TF_NewWhile");
-  return (TF_WhileParams){0};
-}
-void TF_FinishWhile(const TF_WhileParams* params, TF_Status* status, TF_Output* outputs) {
-  (void)params;
-  (void)outputs;
-  later_report(status, "TF_FinishWhile");
-}
-void TF_AbortWhile(const TF_WhileParams* params) { (void)params; }
-void TF_AddWhileInputHack(TF_Graph* graph, TF_Output new_src, TF_Operation* dst, TF_Status* status) {
-  (void)graph;
-  (void)new_src;
-  (void)dst;
-  later_report(status, "TF_AddWhileInputHack");
-}
-
 TF_ApiDefMap* TF_NewApiDefMap(TF_Buffer* op_list_buffer, TF_Status* status) {
   (void)op_list_buffer;
   later_report(status, "TF_NewApiDefMap");

@@ -198,8 +198,6 @@ TEST(versions) {
 
 TEST(what_is_not_there_says_so) {
   TF_Status* s = TF_NewStatus();
-  TF_NewWhile(NULL, NULL, 0, s);
-  CHECK_TF_CODE(s, TF_UNIMPLEMENTED);
   CHECK(TF_LoadLibrary("/nowhere/none.so", s) == NULL);
   CHECK_TF_CODE(s, TF_NOT_FOUND);
   TF_Graph* g = TF_NewGraph();

@@ -12,20 +12,6 @@ static void later_check(TF_Status* s, const char* what) {
 #define LATER(function, ...) ((void)function(__VA_ARGS__), later_check(s, #function))
 #define LATER_IS(want, function, ...) (CHECK(function(__VA_ARGS__) == (want)), later_check(s, #function))
 
-TEST(loops) {
-  TF_Status* s = TF_NewStatus();
-  TF_Graph* g = TF_NewGraph();
-  TF_Output x = help_placeholder(g, "x", TF_FLOAT, s), y = {NULL, 0};
-  TF_WhileParams params = TF_NewWhile(g, &x, 1, s);
-  later_check(s, "TF_NewWhile");
-  CHECK(params.ninputs == 0 && params.cond_graph == NULL && params.body_graph == NULL);
-  LATER(TF_FinishWhile, &params, s, &y);
-  TF_AbortWhile(&params);
-  LATER(TF_AddWhileInputHack, g, x, x.oper, s);
-  TF_DeleteGraph(g);
-  TF_DeleteStatus(s);
-}
-
 TEST(api_definitions_and_plugins) {
   TF_Status* s = TF_NewStatus();
   TF_Buffer* ops = TF_GetAllOpList();

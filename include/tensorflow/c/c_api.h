@@ -313,10 +313,11 @@ typedef struct TF_WhileParams {
   TF_Output* const body_outputs;
   const char* name;                    /* set to a name before finishing */
 } TF_WhileParams;
-/* UNIMPLEMENTED for now: gives zeroed params. Then exactly one of TF_FinishWhile (writes ninputs outputs) and TF_AbortWhile. */
+/* A loop whose variables start as the inputs. Fill in cond_output, body_outputs and name, then call exactly one of TF_FinishWhile, which
+ * writes the ninputs results, and TF_AbortWhile; both free what the params hold. On failure the params are zeroed. */
 TF_CAPI_EXPORT TF_WhileParams TF_NewWhile(TF_Graph* g, TF_Output* inputs, int ninputs, TF_Status* status);
-TF_CAPI_EXPORT void TF_FinishWhile(const TF_WhileParams* params, TF_Status* status, TF_Output* outputs); /* UNIMPLEMENTED */
-TF_CAPI_EXPORT void TF_AbortWhile(const TF_WhileParams* params);                                         /* nothing to undo */
+TF_CAPI_EXPORT void TF_FinishWhile(const TF_WhileParams* params, TF_Status* status, TF_Output* outputs);
+TF_CAPI_EXPORT void TF_AbortWhile(const TF_WhileParams* params);
 
 /* --- gradients --------------------------------------------------------------------------------------------------------------------- */
 /* Adds operations that compute d(sum of y)/dx for nx inputs x into dy. dx has the gradients of the y (NULL: ones). An x that no y
@@ -426,7 +427,8 @@ TF_CAPI_EXPORT void TF_ExtendSession(TF_Session* session, TF_Status* status);   
 TF_CAPI_EXPORT TF_Buffer* TF_GetHandleShapeAndType(TF_Graph* graph, TF_Output output);
 TF_CAPI_EXPORT void TF_SetHandleShapeAndType(TF_Graph* graph, TF_Output output, const void* proto, size_t proto_len,
                                              TF_Status* status); /* sets it */
-TF_CAPI_EXPORT void TF_AddWhileInputHack(TF_Graph* graph, TF_Output new_src, TF_Operation* dst, TF_Status* status); /* UNIMPLEMENTED */
+/* One more variable of a While or StatelessWhile node, which starts as new_src; its functions are the caller's to change. */
+TF_CAPI_EXPORT void TF_AddWhileInputHack(TF_Graph* graph, TF_Output new_src, TF_Operation* dst, TF_Status* status);
 
 /* --- servers; options beyond these: headrace/server.h ---------------------------------------------------------------------------------- */
 typedef struct TF_Server TF_Server;
