@@ -92,7 +92,8 @@ TEST(a_loop_within_a_loop) {
 
 /* Each way to finish a loop that is not complete: refused, and the graph is as it was. */
 typedef enum { NO_NAME, BAD_NAME, NO_CONDITION, CONDITION_OF_INT, NO_BODY, BODY_OF_INT, BODY_OF_OTHER, MISUSES } misuse_t;
-static const char* const misuse_says[MISUSES] = {"no name", "no legal name", "cond_output", "must be bool", "body_outputs[1]", "must be float", ""};
+static const char* const misuse_says[MISUSES] = {"no name",         "no legal name", "cond_output", "must be bool",
+                                                 "body_outputs[1]", "must be float", ""};
 
 TEST(incomplete_loops_are_refused) {
   for (int m = 0; m < MISUSES; ++m) {

@@ -430,7 +430,7 @@ TF_CAPI_EXPORT void TF_SetHandleShapeAndType(TF_Graph* graph, TF_Output output, 
 /* One more variable of a While or StatelessWhile node, which starts as new_src; its functions are the caller's to change. */
 TF_CAPI_EXPORT void TF_AddWhileInputHack(TF_Graph* graph, TF_Output new_src, TF_Operation* dst, TF_Status* status);
 
-/* --- servers; options beyond these: headrace/server.h ---------------------------------------------------------------------------------- */
+/* --- servers; options beyond these: headrace/server.h -------------------------------------------------------------------------------- */
 typedef struct TF_Server TF_Server;
 TF_CAPI_EXPORT TF_Server* TF_NewServer(const void* proto, size_t proto_len, TF_Status* status); /* a serialized ServerDef */
 TF_CAPI_EXPORT void TF_ServerStart(TF_Server* server, TF_Status* status);
