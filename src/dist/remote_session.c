@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "dist/remote_state.h"
+#include "dist/tls.h"
 
 enum { CLOSE_MS = 900, RESET_MS = 10000 };
 
@@ -147,8 +148,10 @@ static hr_status_t open_peer(hr_str_t target, hr_remote_peer_t* out) {
   const hr_str_t protocol = hr_str_slice(target, 0, at), address = hr_str_slice(target, at + 3, target.size);
   if (address.size == 0) return HR_ERROR(INVALID_ARGUMENT, "session target '%.*s' names no host and port", HR_STR_ARG(target));
   HR_TRY(hr_transport_find(protocol, &out->transport));
+  const hr_tls_t* tls = NULL;
+  HR_TRY(hr_tls_of_environment(&tls));
   out->address = address;
-  return out->transport->connect(address, NULL, &out->channel);
+  return out->transport->connect(address, tls, &out->channel);
 }
 
 static hr_status_t fill_remote(hr_remote_t* r, const hr_session_options_t* options, hr_str_t config) {
