@@ -80,7 +80,10 @@ static void serve(void* arg, hr_request_t* r) {
   const hr_message_t request = r->message;
   r->message = (hr_message_t){0};
   r->arg = s;
-  if (atomic_load(&task->is_frozen)) { /* nothing ever comes back */
+  if (atomic_load(&task->is_frozen)) {
+    hr_mutex_lock(&task->all->mu);
+    must_ok(hr_vec_push(&task->kept, r));
+    hr_mutex_unlock(&task->all->mu);
     atomic_fetch_add(&task->withheld, 1);
     hr_message_t gone = request;
     hr_message_deinit(&gone);
@@ -185,12 +188,18 @@ void task_cluster_forget(task_cluster_t* c) {
   hr_mutex_unlock(&c->mu);
 }
 
+static void answer_kept(task_cluster_t* c, task_t* t) { /* to nobody: the listener is gone */
+  for (int64_t i = 0; i < t->kept.count; ++i) c->transport->reply(t->kept.data[i], HR_ERROR(UNAVAILABLE, "frozen"), NULL);
+  hr_vec_deinit(&t->kept);
+}
+
 void task_cluster_stop(task_cluster_t* c) {
   for (int i = 0; i < c->count; ++i)
     if (c->tasks[i].master) hr_master_stop(c->tasks[i].master);
   for (int i = 0; i < c->count; ++i)
     if (c->tasks[i].worker) hr_worker_stop(c->tasks[i].worker, 1000);
   for (int i = 0; i < c->count; ++i) task_cluster_kill(c, i);
+  for (int i = 0; i < c->count; ++i) answer_kept(c, &c->tasks[i]);
   for (int i = 0; i < c->count; ++i) {
     hr_master_destroy(c->tasks[i].master);
     hr_worker_release(c->tasks[i].worker);
