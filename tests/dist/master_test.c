@@ -1,102 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our master in the place of TensorFlow's: it is sent what TensorFlow's client sent, must answer the same, and must call the workers as
  * TensorFlow's did: the same methods as often, the same partitions, the same keys. */
+#include "dist/compare.h"
 #include "dist/task_cluster.h"
-#include "graph/import.h"
-#include "tensor/tensor.h"
-#include "test.h"
 #include "wire/tensor_proto.h"
 
 enum { HANDLE_SIZE = 16 };
-
-static hr_str_t field_of(hr_str_t message, uint32_t key) { /* the last such span; "" */
-  hr_str_t found = {"", 0};
-  for (hr_cursor_t c = hr_cursor_make(message.data, message.size); !hr_cursor_is_done(&c);) {
-    hr_field_t f;
-    if (!HR_CHECK_OK(hr_cursor_next(&c, &f))) break;
-    if (f.key == key) found = hr_cursor_str(f.span);
-  }
-  return found;
-}
-static int64_t number_of(hr_str_t message, uint32_t key) {
-  int64_t found = 0;
-  for (hr_cursor_t c = hr_cursor_make(message.data, message.size); !hr_cursor_is_done(&c);) {
-    hr_field_t f;
-    if (!HR_CHECK_OK(hr_cursor_next(&c, &f))) break;
-    if (f.key == key) found = (int64_t)f.value;
-  }
-  return found;
-}
-
-/* --- partitions ----------------------------------------------------------------------------------------------------------------------- */
-
-static hr_graph_t* import_part(hr_str_t def) {
-  hr_graph_t* g = NULL;
-  const hr_import_options_t o = {.internal = true};
-  hr_import_results_t r = {0};
-  HR_CHECK_OK(hr_graph_create(&g));
-  HR_CHECK_OK(hr_import_graph_def(g, def.data, def.size, &o, &r));
-  hr_import_results_deinit(&r);
-  return g;
-}
-
-/* "edge_16_step" without its number, of which all that matters is that both ends agree. */
-static hr_str_t plain_edge(hr_str_t s) {
-  if (!hr_str_has_prefix(s, HR_STR("edge_"))) return s;
-  const hr_str_t rest = hr_str_slice(s, 5, s.size);
-  return hr_str_slice(rest, (size_t)hr_str_find(rest, '_') + 1, rest.size);
-}
-
-static bool attrs_agree(hr_str_t name, const hr_attr_t* a, const hr_attr_t* b) {
-  if (hr_str_is(name, "send_device_incarnation")) return true;
-  if (hr_str_is(name, "tensor_name")) return hr_str_equal(plain_edge(a->u.s), plain_edge(b->u.s));
-  return hr_attr_equal(a, b);
-}
-
-static void check_attrs(const hr_node_t* want, const hr_node_t* got) {
-  for (int i = 0; i < want->attrs.def->attr_count; ++i) {
-    hr_str_t name = want->attrs.def->attrs[i].name;
-    if (attrs_agree(name, &want->attrs.values[i], &got->attrs.values[i])) continue;
-    hr_test_fail(__FILE__, __LINE__, "node '%s': attr '%.*s' differs", want->name.data, HR_STR_ARG(name));
-  }
-}
-
-static bool waits_for(const hr_node_t* n, hr_str_t name) {
-  for (int i = 0; i < n->control_count; ++i)
-    if (hr_str_equal(n->controls[i]->name, name)) return true;
-  return false;
-}
-
-static void check_node(const hr_node_t* want, const hr_node_t* got) {
-  HR_REQUIRE(hr_str_equal(want->attrs.def->name, got->attrs.def->name));
-  HR_CHECK_VIEW(got->device, want->device.data);
-  HR_CHECK_EQ_I64(got->control_count, want->control_count);
-  for (int i = 0; i < want->control_count; ++i) HR_CHECK(waits_for(got, want->controls[i]->name));
-  if (!HR_CHECK_EQ_I64(got->input_count, want->input_count)) return;
-  const bool swapped = want->input_count == 2 && hr_str_has_prefix(want->attrs.def->name, HR_STR("Add")) &&
-                       hr_str_equal(got->inputs[0].node->name, want->inputs[1].node->name); /* TensorFlow puts constants first */
-  for (int i = 0; i < want->input_count && !swapped; ++i) {
-    HR_CHECK_VIEW(got->inputs[i].node->name, want->inputs[i].node->name.data);
-    HR_CHECK_EQ_I64(got->inputs[i].index, want->inputs[i].index);
-  }
-  check_attrs(want, got);
-}
-
-static void check_part(hr_str_t want_def, hr_str_t got_def) {
-  hr_graph_t *want = import_part(want_def), *got = import_part(got_def);
-  for (int64_t i = 0; i < want->nodes.count; ++i) {
-    const hr_node_t* w = want->nodes.data[i];
-    const hr_node_t* g = hr_graph_find(got, w->name);
-    if (g) check_node(w, g);
-    else hr_test_fail(__FILE__, __LINE__, "the part lacks node '%s' (%s)", w->name.data, w->attrs.def->name.data);
-  }
-  for (int64_t i = 0; i < got->nodes.count; ++i)
-    if (!hr_graph_find(want, got->nodes.data[i]->name))
-      hr_test_fail(__FILE__, __LINE__, "the part has a node '%s' (%s) too many", got->nodes.data[i]->name.data,
-                   got->nodes.data[i]->attrs.def->name.data);
-  hr_graph_destroy(want);
-  hr_graph_destroy(got);
-}
 
 static const hr_exchange_t* nth_call(const hr_exchange_t* calls, int64_t count, const char* callee, const char* method, int n) {
   for (int64_t i = 0; i < count; ++i)
@@ -109,9 +18,9 @@ static void check_parts(task_cluster_t* c, const hr_exchanges_t* record, int mos
     const hr_exchange_t* want = nth_call(record->calls, record->count, "ps", "/RegisterGraph", n);
     const hr_exchange_t* got = nth_call(c->calls.data, c->calls.count, "ps", "/RegisterGraph", n);
     if (!want || !HR_CHECK(got != NULL)) return;
-    check_part(field_of(want->request, HR_KEY_SPAN(2)), field_of(got->request, HR_KEY_SPAN(2)));
-    HR_CHECK_EQ_I64(field_of(got->request, HR_KEY_SPAN(8)).size, field_of(want->request, HR_KEY_SPAN(8)).size); /* maps have no order */
-    HR_CHECK(number_of(got->request, HR_KEY_VARINT(6)) == 1);
+    compare_parts(compare_field(want->request, HR_KEY_SPAN(2)), compare_field(got->request, HR_KEY_SPAN(2)));
+    HR_CHECK_EQ_I64(compare_field(got->request, HR_KEY_SPAN(8)).size, compare_field(want->request, HR_KEY_SPAN(8)).size); /* maps have no order */
+    HR_CHECK(compare_number(got->request, HR_KEY_VARINT(6)) == 1);
   }
 }
 
@@ -130,7 +39,7 @@ static int count_key(const hr_exchange_t* calls, int64_t count, const char* call
   for (int64_t i = 0; i < count; ++i) {
     char key[600];
     if (!hr_str_is(calls[i].callee, callee) || !hr_str_has_suffix(calls[i].method, HR_STR("/RecvTensor"))) continue;
-    plain_key(field_of(calls[i].request, HR_KEY_SPAN(2)), key, sizeof key);
+    plain_key(compare_field(calls[i].request, HR_KEY_SPAN(2)), key, sizeof key);
     n += strcmp(key, wanted) == 0;
   }
   return n;
@@ -142,7 +51,7 @@ static void check_keys(task_cluster_t* c, const hr_exchanges_t* record) {
     if (!hr_str_has_suffix(e->method, HR_STR("/RecvTensor"))) continue;
     char callee[16], key[600];
     snprintf(callee, sizeof callee, "%.*s", HR_STR_ARG(e->callee));
-    plain_key(field_of(e->request, HR_KEY_SPAN(2)), key, sizeof key);
+    plain_key(compare_field(e->request, HR_KEY_SPAN(2)), key, sizeof key);
     const int want = count_key(record->calls, record->count, callee, key), got = count_key(c->calls.data, c->calls.count, callee, key);
     if (want != got) hr_test_fail(__FILE__, __LINE__, "%s: asked for %d times, should be %d: %s", callee, got, want, key);
   }
@@ -183,8 +92,8 @@ static void check_tensors(hr_str_t want, hr_str_t got) {
     } while (g.key != HR_KEY_SPAN(1));
     hr_tensor_t x = {0}, y = {0};
     const hr_str_t named_a = hr_cursor_str(f.span), named_b = hr_cursor_str(g.span);
-    HR_CHECK(hr_str_equal(field_of(named_a, HR_KEY_SPAN(1)), field_of(named_b, HR_KEY_SPAN(1))));
-    const hr_str_t body_a = field_of(named_a, HR_KEY_SPAN(2)), body_b = field_of(named_b, HR_KEY_SPAN(2));
+    HR_CHECK(hr_str_equal(compare_field(named_a, HR_KEY_SPAN(1)), compare_field(named_b, HR_KEY_SPAN(1))));
+    const hr_str_t body_a = compare_field(named_a, HR_KEY_SPAN(2)), body_b = compare_field(named_b, HR_KEY_SPAN(2));
     HR_CHECK_OK(hr_tensor_proto_decode(hr_cursor_make(body_a.data, body_a.size), 1 << 20, &x));
     HR_CHECK_OK(hr_tensor_proto_decode(hr_cursor_make(body_b.data, body_b.size), 1 << 20, &y));
     HR_CHECK(hr_tensor_equal(&x, &y) || (x.dtype == HR_F32 && fabsf(*(float*)x.data - *(float*)y.data) < 1e-5f));
@@ -195,9 +104,9 @@ static void check_tensors(hr_str_t want, hr_str_t got) {
 
 static void check_answer(const hr_exchange_t* e, hr_str_t got) {
   if (hr_str_has_suffix(e->method, HR_STR("/RunStep"))) {
-    const int64_t want_code = number_of(e->response, HR_KEY_VARINT(3)), code = number_of(got, HR_KEY_VARINT(3));
+    const int64_t want_code = compare_number(e->response, HR_KEY_VARINT(3)), code = compare_number(got, HR_KEY_VARINT(3));
     if (want_code == HR_CANCELLED) HR_CHECK_EQ_I64(code, HR_DEADLINE_EXCEEDED); /* of the step; TensorFlow's client says so too */
-    else if (!HR_CHECK_EQ_I64(code, want_code)) printf("%.*s\n", HR_STR_ARG(field_of(got, HR_KEY_SPAN(4))));
+    else if (!HR_CHECK_EQ_I64(code, want_code)) printf("%.*s\n", HR_STR_ARG(compare_field(got, HR_KEY_SPAN(4))));
     check_tensors(e->response, got);
   } else if (!hr_str_has_suffix(e->method, HR_STR("/CreateSession"))) {
     HR_CHECK(hr_str_equal(e->response, got));
@@ -222,8 +131,8 @@ static void replay(task_cluster_t* c, const hr_exchanges_t* record) {
     if (HR_CHECK_OK(task_cluster_call(c, (hr_master_method_t)method, (hr_str_t){request, e->request.size}, &response)))
       check_answer(e, hr_strbuf_view(&response));
     if (method == HR_MASTER_CreateSession) {
-      snprintf(handle, sizeof handle, "%.*s", HR_STR_ARG(field_of(hr_strbuf_view(&response), HR_KEY_SPAN(1))));
-      snprintf(recorded, sizeof recorded, "%.*s", HR_STR_ARG(field_of(e->response, HR_KEY_SPAN(1))));
+      snprintf(handle, sizeof handle, "%.*s", HR_STR_ARG(compare_field(hr_strbuf_view(&response), HR_KEY_SPAN(1))));
+      snprintf(recorded, sizeof recorded, "%.*s", HR_STR_ARG(compare_field(e->response, HR_KEY_SPAN(1))));
     }
     hr_strbuf_deinit(&response);
     hr_free(request);
