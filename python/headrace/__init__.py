@@ -75,6 +75,8 @@ _NAMES = {
         "TensorArray",
     "functional":
         "map_fn foldl foldr scan",
+    "function":
+        "Defun",
     "gradients":
         "gradients hessians IndexedSlices IndexedSlicesValue SparseTensor SparseTensorValue RegisterGradient NotDifferentiable "
         "NoGradient AggregationMethod custom_gradient no_gradient=NotDifferentiable recompute_grad",

@@ -501,7 +501,10 @@ def _is_element(value):
 
 
 def graph_of(values):
-    """The graph of the first tensor among values, else the default one."""
+    """The graph of the first tensor among values, else the default one; the body of a function while it is being made."""
+    current = get_default_graph()
+    if current._captures:
+        return current
     for value in values or ():
         if isinstance(value, (list, tuple)):
             for v in value:

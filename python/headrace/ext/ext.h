@@ -62,6 +62,7 @@ typedef struct {
   int64_t named;           /* nodes below this id are in `names` */
   int decorated;           /* some scope wants a say in new operations: call Graph._decorate */
   bool finalized;
+  bool captures;        /* a function's body: tensors of other graphs become arguments (Graph._capture) */
   bool restricted;      /* some tensors may not be fed or fetched: Python checks */
   int held;             /* this file's caller holds graph->mu (gradient overrides) */
   unsigned long holder; /* its thread */
@@ -162,6 +163,8 @@ PyObject* hrpy_session_make_callable(PyObject* self, PyObject* args);
 PyObject* hrpy_session_partial(PyObject* self, PyObject* args);
 void hrpy_session_forget(SessionObject* s);
 
-extern PyMethodDef hrpy_gradient_methods[], hrpy_import_methods[], hrpy_value_methods[], hrpy_op_methods[];
+/* The tensor itself, or in a function's body the argument that stands for another graph's; borrowed, the graph keeps it. NULL: raised. */
+PyObject* hrpy_captured(GraphObject* g, PyObject* tensor);
+extern PyMethodDef hrpy_function_methods[], hrpy_gradient_methods[], hrpy_import_methods[], hrpy_value_methods[], hrpy_op_methods[];
 extern PyMethodDef hrpy_client_methods[] __attribute__((weak)); /* client.c */
 #endif

@@ -5,6 +5,7 @@
  * node came of it: so the names in use are a dict of Python's and not the graph's own table. Nodes that C code adds (gradients,
  * imports, optimizers) are entered when the next name is picked. */
 #include "ext.h"
+#include "graph/function.h"
 #include "graph/import.h"
 
 GraphObject* hrpy_graph(PyObject* o) {
@@ -238,6 +239,13 @@ PyObject* hrpy_add_at(GraphObject* g, hr_node_desc_t* desc, PyObject* name, uint
   return hrpy_node_object(g, node);
 }
 
+PyObject* hrpy_captured(GraphObject* g, PyObject* tensor) {
+  if (!g->captures || hrpy_graph_of(tensor) == g) return tensor;
+  PyObject* argument = PyObject_CallMethod((PyObject*)g, "_capture", "O", tensor);
+  Py_XDECREF(argument); /* the graph's dictionary has it */
+  return argument;
+}
+
 /* _create(type, inputs, attrs, name): name is full. */
 static PyObject* graph_create(PyObject* self, PyObject* args) {
   GraphObject* g = (GraphObject*)self;
@@ -253,7 +261,9 @@ static PyObject* graph_create(PyObject* self, PyObject* args) {
   hr_value_t* values = hr_arena_array(&arena, (size_t)n + 1, sizeof *values);
   hr_named_attr_t* named = hr_arena_array(&arena, (size_t)PyDict_GET_SIZE(attrs) + 1, sizeof *named);
   const hr_op_def_t* def;
-  hr_status_t status = hr_registry_find(hr_str(type), &def);
+  hrpy_lock(g);
+  hr_status_t status = hr_function_or_op(g->graph, hr_str(type), &def);
+  hrpy_unlock(g);
   if (status) {
     hrpy_fail(status, g);
     goto done;
@@ -264,6 +274,7 @@ static PyObject* graph_create(PyObject* self, PyObject* args) {
       PyErr_Format(PyExc_TypeError, "input %zd of %s is no tensor: %R", i, type, t);
       goto done;
     }
+    if (!(t = hrpy_captured(g, t))) goto done;
     values[i] = hrpy_value(t);
   }
   int count = 0;
@@ -415,6 +426,7 @@ static PyGetSetDef graph_getset[] = {{"_name_stack", graph_get_stack, graph_set_
                                      {0}};
 static PyMemberDef graph_members[] = {
     {"_decorated", T_INT, offsetof(GraphObject, decorated), 0, "Scopes that decorate new operations."},
+    {"_captures", T_BOOL, offsetof(GraphObject, captures), 0, "A function's body: tensors of other graphs become arguments."},
     {"_restricted", T_BOOL, offsetof(GraphObject, restricted), 0, "Some tensors may not be fed or fetched."},
     {"_finalized", T_BOOL, offsetof(GraphObject, finalized), 0, "No more operations."},
     {"_names_in_use", T_OBJECT, offsetof(GraphObject, names), READONLY, "Lower-case names."},

@@ -81,11 +81,13 @@ static PyObject* op_first_tensor(PyObject* o) { /* borrowed */
 }
 
 static GraphObject* op_find_graph(OpFunctionObject* f, PyObject* const* slots) {
+  GraphObject* current = hrpy_default_graph();
+  if (!current || current->captures) return current;
   for (int i = 0; i < f->param_count && f->params[i].input >= 0; ++i) {
     PyObject* t = op_first_tensor(slots[i]);
     if (t) return hrpy_graph_of(t);
   }
-  return hrpy_default_graph();
+  return current;
 }
 
 /* --- inputs --- */
@@ -197,6 +199,7 @@ static bool op_input(op_call_t* c, const hr_arg_def_t* arg, PyObject* value, int
     hr_status_t status = hr_vec_push(&c->held, made);
     if (status) return Py_DECREF(made), hrpy_fail(status, c->graph), false;
   }
+  if (!(value = hrpy_captured(c->graph, value))) return false;
   if (hrpy_graph_of(value) != c->graph)
     return PyErr_Format(PyExc_ValueError, "Tensor %R must be from the same graph as the other inputs of '%U'.", value, c->f->op_name),
            false;

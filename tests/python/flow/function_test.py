@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions made in Python: calls, captures, gradients, what GraphDefs carry. Expected values are TensorFlow 2.21's."""
+import unittest
+
+import headrace as tf
+from headrace import function
+
+
+class FunctionTest(unittest.TestCase):
+
+    def run_in(self, graph, fetches, feed=None):
+        with tf.Session(graph=graph) as session:
+            return session.run(fetches, feed)
+
+    def test_calls_are_operations_of_the_functions_name(self):
+        @function.Defun(tf.float32, tf.float32)
+        def both(x, y):
+            return x * y + 1.0, tf.reduce_sum(x)
+
+        @function.Defun(tf.float32, func_name="Cube")
+        def cube(x):
+            return x * x * x
+
+        @function.Defun(tf.float32)
+        def outer(x):
+            return cube(x) + 1.0
+        graph = tf.Graph()
+        with graph.as_default():
+            x = tf.placeholder(tf.float32, [], name="x")
+            a, b = both(x, 3.0)
+            c, d = cube(x, name="c"), outer(x)
+        self.assertEqual(c.op.type, "Cube")
+        self.assertEqual(c.op.name, "c")
+        self.assertTrue(a.op.type.startswith("both_"))
+        self.assertEqual(self.run_in(graph, [a, b, c, d], {x: 2.0}), [7.0, 2.0, 8.0, 9.0])
+        self.assertIn("Cube", [f.signature.name for f in graph.as_graph_def().library.function])
+
+    def test_what_lies_around_is_captured_once(self):
+        graph = tf.Graph()
+        with graph.as_default():
+            around = tf.constant(5.0, name="around")
+
+            @function.Defun(tf.float32)
+            def add(x):
+                return x + around * 2.0 + around
+            y = add(tf.constant(1.0))
+        self.assertEqual(add.captured_inputs, [around])
+        self.assertEqual(len(y.op.inputs), 2)
+        self.assertEqual(self.run_in(graph, y), 16.0)
+
+    def test_gradients_of_the_body_and_of_the_functions_own(self):
+        @function.Defun(tf.float32, tf.float32, func_name="SevenTimes")
+        def seven_times(x, dy):
+            return dy * 7.0
+
+        @function.Defun(tf.float32, grad_func=seven_times)
+        def own(x):
+            return tf.exp(x)
+
+        @function.Defun(tf.float32, python_grad_func=lambda op, dy: dy * 9.0, func_name="PythonsOwn")
+        def pythons_own(x):
+            return tf.exp(x)
+
+        @function.Defun(tf.float32)
+        def square(x):
+            return x * x
+        graph = tf.Graph()
+        with graph.as_default():
+            x = tf.placeholder(tf.float32, [])
+            grads = [tf.gradients(f(x), x)[0] for f in (own, pythons_own, square)]
+        self.assertEqual(self.run_in(graph, grads, {x: 3.0}), [7.0, 9.0, 6.0])
+
+    def test_libraries_come_with_graph_defs(self):
+        @function.Defun(tf.float32, func_name="Twice")
+        def twice(x):
+            return x + x
+        graph, other = tf.Graph(), tf.Graph()
+        with graph.as_default():
+            twice(tf.placeholder(tf.float32, [], name="x"), name="y")
+        with other.as_default():
+            x, y = tf.import_graph_def(graph.as_graph_def(), return_elements=["x:0", "y:0"], name="")
+        self.assertEqual(self.run_in(other, y, {x: 4.0}), 8.0)
+
+    def test_a_function_may_call_itself(self):
+        again = function.Declare("Countdown", [("n", tf.float32)], [("out", tf.float32)])
+
+        @function.Defun(tf.float32, func_name="Countdown", out_names=["out"])
+        def countdown(n):
+            return tf.cond(n > 0.0, lambda: again(n - 1.0) + 1.0, lambda: n)
+        graph = tf.Graph()
+        with graph.as_default():
+            n = tf.placeholder(tf.float32, [])
+            y = countdown(n)
+        self.assertEqual(self.run_in(graph, y, {n: 6.0}), 6.0)
+
+    def test_mistakes(self):
+        with self.assertRaises(ValueError):
+            function.Defun(tf.float32)(lambda a, b: a)
+        twice = function.Defun(tf.float32)(lambda x: x + x)
+        with tf.Graph().as_default():
+            with self.assertRaises(ValueError):
+                twice(1.0, 2.0)
+
+
+if __name__ == "__main__":
+    unittest.main()
