@@ -14,7 +14,7 @@ MUTANTS ?= 200
 OPS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-test setup-demo build install-python demo demo-c test check bench asan tsan conformance coverage mutants fuzz golden clean
+.PHONY: help setup setup-test setup-demo build install-python demo demo-c demo-cluster test check bench asan tsan conformance coverage mutants fuzz golden clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,9 @@ demo-c: setup-demo build ## the same in C alone
 	$(CC) -std=c11 -O2 -Iinclude examples/fashion_mnist.c -o $(RELEASE)/examples/fashion_mnist -L$(RELEASE)/lib -lheadrace -lm -lz \
 	  -Wl,-rpath,$(CURDIR)/$(RELEASE)/lib
 	$(RELEASE)/examples/fashion_mnist $(ARGS)
+
+demo-cluster: setup-demo install-python ## two parameter servers and two workers on this machine: make demo-cluster ARGS=--kill-one
+	$(PY) examples/cluster/run.py $(ARGS)
 
 test: setup-test ## builds and runs all tests; ends with "N passed, N failed"
 	@$(CONFIGURE) -B $(RELEASE)
