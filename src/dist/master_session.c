@@ -254,6 +254,7 @@ static hr_status_t extend_session(hr_master_job_t* j, hr_master_session_t* s, hr
   if (producer && s->graph->nodes.count && producer != s->graph->producer)
     return HR_ERROR(INVALID_ARGUMENT, "the graph was made by a producer of version %d, its extension by one of version %lld",
                     (int)s->graph->producer, (long long)producer);
+  if (producer && !s->graph->nodes.count) s->graph->producer = (int32_t)producer; /* the session began without a graph */
   HR_TRY(import_nodes(j->m, s->graph, def, true));
   hr_writer_i64(&j->response.bytes, 4, ++s->version);
   return NULL;

@@ -142,7 +142,7 @@ hr_status_t hr_function_add(hr_graph_t* g, const void* data, size_t size, hr_fun
   if (!status) status = function_decode_def(g, f);
   if (status) return hr_status_note(status, "function definition: ");
   hr_function_t* known = hr_function_find(g, f->name);
-  if (known && !hr_str_equal(known->bytes, f->bytes))
+  if (known && !hr_function_same(known->bytes, f->bytes))
     return HR_ERROR(INVALID_ARGUMENT, "cannot add function '%.*s': another definition of that name is in the library", HR_STR_ARG(f->name));
   if (!known) {
     HR_TRY(function_check_name(f));

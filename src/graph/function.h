@@ -26,7 +26,9 @@ hr_function_t* hr_function_find(const hr_graph_t* g, hr_str_t name);
 HR_MUST_USE hr_status_t hr_function_or_op(const hr_graph_t* g, hr_str_t name, const hr_op_def_t** out);
 /* The function that a node calls by having its name as its op; NULL. */
 const hr_function_t* hr_function_of_node(const hr_graph_t* g, const hr_node_t* node);
-/* Adds a copy of a serialized FunctionDef. The same bytes twice are fine; INVALID_ARGUMENT for other bytes under a known name, for bytes
+/* Whether two FunctionDefs are equal, whatever the order of their maps. */
+bool hr_function_same(hr_str_t a, hr_str_t b);
+/* Adds a copy of a serialized FunctionDef. The same one twice is fine; INVALID_ARGUMENT for another under a known name, for bytes
  * that do not parse and for the name of a registered op. `out` may be NULL. */
 HR_MUST_USE hr_status_t hr_function_add(hr_graph_t* g, const void* data, size_t size, hr_function_t** out);
 /* Names the gradient of a function (GradientDef); INVALID_ARGUMENT when it has another one already, or neither function is known. */

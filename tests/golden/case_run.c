@@ -105,6 +105,7 @@ static int find_all(trial_t* t) {
 static TF_Session* open_session(trial_t* t, const char* way) {
   TF_SessionOptions* options = api.TF_NewSessionOptions();
   if (t->options->config) api.TF_SetConfig(options, t->options->config, t->options->config_size, t->status);
+  if (t->options->target) api.TF_SetTarget(options, t->options->target);
   TF_Session* session = api.TF_NewSession(t->graph, options, t->status);
   api.TF_DeleteSessionOptions(options);
   if (has_failed(t)) complain_status(t, way, "new session");

@@ -9,6 +9,7 @@
 typedef struct {
   const char* config; /* a serialized ConfigProto for every session, or NULL */
   size_t config_size;
+  const char* target; /* where sessions run, or NULL: this process */
   int gradients; /* 0: values and errors alone */
 } golden_options_t;
 

@@ -9,6 +9,7 @@
  *     --summary FILE   writes op, case, outcome, note, separated by tabs
  *     --isa NAME       sets HEADRACE_ISA
  *     --config FILE    a serialized ConfigProto for every session
+ *     --target TEXT    where sessions run: grpc://host:port of a server
  *     --no-gradients   values and errors alone
  *     --fork           each op in a process of its own: a crash or a hang costs one case, not the run
  *     -j N             with --fork: N ops at a time
@@ -258,7 +259,7 @@ static int list_ops(tally_t* tallies) {
 static int read_options(int argc, char** argv) {
   static const struct option names[] = {{"cases", 1, 0, 'c'},        {"op", 1, 0, 'o'},    {"case", 1, 0, 'n'},   {"known", 1, 0, 'k'},
                                         {"summary", 1, 0, 's'},      {"isa", 1, 0, 'i'},   {"fork", 0, 0, 'f'},   {"timeout", 1, 0, 't'},
-                                        {"no-gradients", 0, 0, 'g'}, {"quiet", 0, 0, 'q'}, {"config", 1, 0, 'C'}, {0, 0, 0, 0}};
+                                        {"no-gradients", 0, 0, 'g'}, {"quiet", 0, 0, 'q'}, {"config", 1, 0, 'C'}, {"target", 1, 0, 'T'}, {0, 0, 0, 0}};
   for (int o; (o = getopt_long(argc, argv, "j:", names, NULL)) != -1;) {
     if (o == 'c') opt.cases = optarg;
     else if (o == 'o' && opt.chosen_count < MAX_OPS) opt.chosen[opt.chosen_count++] = optarg;
@@ -271,6 +272,7 @@ static int read_options(int argc, char** argv) {
     else if (o == 'g') opt.run.gradients = 0;
     else if (o == 'q') opt.quiet = 1;
     else if (o == 'C') opt.config_path = optarg;
+    else if (o == 'T') opt.run.target = optarg;
     else if (o == 'j' && atoi(optarg) > 0 && atoi(optarg) <= MAX_JOBS) opt.jobs = atoi(optarg);
     else return 0;
   }

@@ -320,6 +320,33 @@ static void def_function(hr_writer_t* w, const char* name, int type) {
   hr_writer_end(w, signature, 64);
 }
 
+/* A function of one node whose attrs stand in the order given. */
+static void def_with_attrs(hr_writer_t* w, const char* first, const char* second) {
+  hr_strbuf_init(w);
+  hr_writer_mark_t node = hr_writer_begin(w, 3, 64);
+  hr_writer_str(w, 1, HR_STR("n"));
+  for (int i = 0; i < 2; ++i) {
+    hr_writer_mark_t attr = hr_writer_begin(w, 5, 16);
+    hr_writer_str(w, 1, hr_str(i ? second : first));
+    hr_writer_bytes(w, 2, "\x18\x01", 2);
+    hr_writer_end(w, attr, 16);
+  }
+  hr_writer_end(w, node, 64);
+}
+
+HR_TEST(functions_are_equal_whatever_the_order_of_their_maps) {
+  hr_writer_t ab, ba, ac;
+  def_with_attrs(&ab, "a", "b");
+  def_with_attrs(&ba, "b", "a");
+  def_with_attrs(&ac, "a", "c");
+  HR_CHECK(!hr_str_equal(hr_strbuf_view(&ab), hr_strbuf_view(&ba)));
+  HR_CHECK(hr_function_same(hr_strbuf_view(&ab), hr_strbuf_view(&ba)));
+  HR_CHECK(!hr_function_same(hr_strbuf_view(&ab), hr_strbuf_view(&ac)));
+  hr_strbuf_deinit(&ab);
+  hr_strbuf_deinit(&ba);
+  hr_strbuf_deinit(&ac);
+}
+
 HR_TEST(functions_are_kept) {
   hr_writer_t a, b, clash, lib;
   hr_graph_t *g = fixture_graph(), *h = fixture_graph();
