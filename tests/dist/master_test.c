@@ -19,7 +19,8 @@ static void check_parts(task_cluster_t* c, const hr_exchanges_t* record, int mos
     const hr_exchange_t* got = nth_call(c->calls.data, c->calls.count, "ps", "/RegisterGraph", n);
     if (!want || !HR_CHECK(got != NULL)) return;
     compare_parts(compare_field(want->request, HR_KEY_SPAN(2)), compare_field(got->request, HR_KEY_SPAN(2)));
-    HR_CHECK_EQ_I64(compare_field(got->request, HR_KEY_SPAN(8)).size, compare_field(want->request, HR_KEY_SPAN(8)).size); /* maps have no order */
+    HR_CHECK_EQ_I64(compare_field(got->request, HR_KEY_SPAN(8)).size,
+                    compare_field(want->request, HR_KEY_SPAN(8)).size); /* maps have no order */
     HR_CHECK(compare_number(got->request, HR_KEY_VARINT(6)) == 1);
   }
 }
@@ -105,8 +106,10 @@ static void check_tensors(hr_str_t want, hr_str_t got) {
 static void check_answer(const hr_exchange_t* e, hr_str_t got) {
   if (hr_str_has_suffix(e->method, HR_STR("/RunStep"))) {
     const int64_t want_code = compare_number(e->response, HR_KEY_VARINT(3)), code = compare_number(got, HR_KEY_VARINT(3));
-    if (want_code == HR_CANCELLED) HR_CHECK_EQ_I64(code, HR_DEADLINE_EXCEEDED); /* of the step; TensorFlow's client says so too */
-    else if (!HR_CHECK_EQ_I64(code, want_code)) printf("%.*s\n", HR_STR_ARG(compare_field(got, HR_KEY_SPAN(4))));
+    if (want_code == HR_CANCELLED)
+      HR_CHECK_EQ_I64(code, HR_DEADLINE_EXCEEDED); /* of the step; TensorFlow's client says so too */
+    else if (!HR_CHECK_EQ_I64(code, want_code))
+      printf("%.*s\n", HR_STR_ARG(compare_field(got, HR_KEY_SPAN(4))));
     check_tensors(e->response, got);
   } else if (!hr_str_has_suffix(e->method, HR_STR("/CreateSession"))) {
     HR_CHECK(hr_str_equal(e->response, got));

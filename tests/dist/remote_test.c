@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our client in the place of TensorFlow's: it does what the recorded client did, gets the answers that were recorded, and must have sent what
- * was sent then, field by field; a request's id and the server's address are the run's own. */
+/* Our client in the place of TensorFlow's: it does what the recorded client did, gets the answers that were recorded, and must have sent
+ * what was sent then, field by field; a request's id and the server's address are the run's own. */
 #include <stdatomic.h>
 #include "dist/compare.h"
 #include "dist/exchange.h"
@@ -16,8 +16,8 @@ typedef struct {
   const hr_transport_t* transport;
   hr_listener_t* listener;
   char target[80];
-  int at;                /* the next recorded call to a master */
-  hr_str_t got[64];      /* what came, by recorded call; own bytes */
+  int at;           /* the next recorded call to a master */
+  hr_str_t got[64]; /* what came, by recorded call; own bytes */
 } script_t;
 
 static void serve_script(void* arg, hr_request_t* r) {
@@ -162,11 +162,13 @@ static void act(actor_t* a, const hr_exchange_t* e) {
   }
 }
 
-/* --- what was sent ----------------------------------------------------------------------------------------------------------------------- */
+/* --- what was sent -----------------------------------------------------------------------------------------------------------------------
+ */
 
 /* Field by field in the order of the record's: graphs as graphs, the rest byte for byte. */
 static void compare_request(const hr_exchange_t* e, hr_str_t got) {
-  const bool creates = hr_str_has_suffix(e->method, HR_STR("/CreateSession")), extends = hr_str_has_suffix(e->method, HR_STR("/ExtendSession"));
+  const bool creates = hr_str_has_suffix(e->method, HR_STR("/CreateSession")),
+             extends = hr_str_has_suffix(e->method, HR_STR("/ExtendSession"));
   const uint32_t graph = creates ? HR_KEY_SPAN(1) : extends ? HR_KEY_SPAN(2) : 0, target = creates ? HR_KEY_SPAN(3) : 0;
   const uint32_t id = hr_str_has_suffix(e->method, HR_STR("/PartialRunSetup")) ? HR_KEY_VARINT(5) : HR_KEY_VARINT(8);
   hr_cursor_t a = hr_cursor_make(e->request.data, e->request.size), b = hr_cursor_make(got.data, got.size);
@@ -175,8 +177,10 @@ static void compare_request(const hr_exchange_t* e, hr_str_t got) {
     HR_REQUIRE_OK(hr_cursor_next(&a, &f));
     HR_REQUIRE_OK(hr_cursor_next(&b, &g));
     if (!HR_CHECK_EQ_I64(g.key >> 3, f.key >> 3)) return;
-    if (f.key == id) HR_CHECK(g.value != 0);
-    else if (f.key == graph && creates) compare_parts(hr_cursor_str(f.span), hr_cursor_str(g.span));
+    if (f.key == id)
+      HR_CHECK(g.value != 0);
+    else if (f.key == graph && creates)
+      compare_parts(hr_cursor_str(f.span), hr_cursor_str(g.span));
     else if (f.key != target && f.key != graph)
       HR_CHECK(f.value == g.value && hr_str_equal(hr_cursor_str(f.span), hr_cursor_str(g.span)));
   }

@@ -259,7 +259,8 @@ static int list_ops(tally_t* tallies) {
 static int read_options(int argc, char** argv) {
   static const struct option names[] = {{"cases", 1, 0, 'c'},        {"op", 1, 0, 'o'},    {"case", 1, 0, 'n'},   {"known", 1, 0, 'k'},
                                         {"summary", 1, 0, 's'},      {"isa", 1, 0, 'i'},   {"fork", 0, 0, 'f'},   {"timeout", 1, 0, 't'},
-                                        {"no-gradients", 0, 0, 'g'}, {"quiet", 0, 0, 'q'}, {"config", 1, 0, 'C'}, {"target", 1, 0, 'T'}, {0, 0, 0, 0}};
+                                        {"no-gradients", 0, 0, 'g'}, {"quiet", 0, 0, 'q'}, {"config", 1, 0, 'C'},
+                                        {"target", 1, 0, 'T'},       {0, 0, 0, 0}};
   for (int o; (o = getopt_long(argc, argv, "j:", names, NULL)) != -1;) {
     if (o == 'c') opt.cases = optarg;
     else if (o == 'o' && opt.chosen_count < MAX_OPS) opt.chosen[opt.chosen_count++] = optarg;

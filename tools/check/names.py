@@ -34,7 +34,7 @@ def main():
         for name, line, _ in functions(text):
             head = text.splitlines()[line - 1]
             if re.match(r"\s*(__attribute__\(\(constructor\)\)\s*)?static\b", head) or "static " in head or not name.startswith("hr_"):
-                if not name.startswith(("hr_", "HR_", "TF_", "TFE_", "GOMP_", "omp_")) and "static" not in head and not re.match(r"^[A-Z_0-9]+$", name):
+                if name != "main" and not name.startswith(("hr_", "HR_", "TF_", "TFE_", "GOMP_", "omp_")) and "static" not in head and not re.match(r"^[A-Z_0-9]+$", name):
                     bad.append("%s:%d: %s is seen by other files: call it hr_..., or make it static" % (path, line, name))
                 continue
             stems = stems_of(path) | {s for h in heads.get(name, ()) for s in stems_of("/%s.h" % h)} | heads.get(name, set())
