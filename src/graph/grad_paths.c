@@ -66,8 +66,41 @@ static hr_status_t search_open(hr_grad_pass_t* p, search_stack_t* stack, hr_node
   return hr_vec_push(stack, ((search_place_t){node, 0}));
 }
 
+/* --- values that come by way of a stack --------------------------------------------------------------------------------------------- */
+static bool is_stack_op(const hr_node_t* n, const char* stem) { /* "StackPop" or "StackPopV2" */
+  hr_str_t name = n->attrs.def->name;
+  size_t size = strlen(stem);
+  return (name.size == size || name.size == size + 2) && memcmp(name.data, stem, size) == 0;
+}
+
+static bool hands_on(const hr_node_t* n) { /* a handle */
+  return hr_grad_is_class(n, HR_NODE_ENTER) || hr_grad_is_class(n, HR_NODE_SWITCH) || n->attrs.def->node_class == HR_NODE_IDENTITY;
+}
+
+static hr_value_t pushed_on(const hr_node_t* handle, int depth) { /* what somebody pushes; node NULL: nobody does */
+  for (int64_t i = 0; depth < 32 && i < handle->consumers.count; ++i) {
+    const hr_node_t* n = handle->consumers.data[i].node;
+    hr_value_t found = {NULL, 0};
+    if (handle->consumers.data[i].input != 0) continue;
+    if (is_stack_op(n, "StackPush")) return n->inputs[1];
+    if (hands_on(n)) found = pushed_on(n, depth + 1);
+    if (found.node) return found;
+  }
+  return HR_NO_VALUE;
+}
+
+/* The value that a pop gives as it was pushed; node NULL: the node is no pop. A gradient of it is refused, not forgotten. */
+static hr_value_t popped_value(const hr_node_t* n) {
+  if (!is_stack_op(n, "StackPop")) return HR_NO_VALUE;
+  const hr_node_t* handle = n->inputs[0].node;
+  while (handle && hands_on(handle)) handle = handle->inputs[0].node;
+  return handle ? pushed_on(handle, 0) : HR_NO_VALUE;
+}
+
 /* Whether an x lies upstream of the node: its producers are done. */
 static bool node_is_wanted(const hr_grad_pass_t* p, const hr_node_t* node) {
+  hr_value_t popped = popped_value(node);
+  if (popped.node && popped.node->id < p->info_count && hr_grad_paths_lead_to_x(p, popped)) return true;
   for (int32_t i = 0; i < node->input_count; ++i)
     if (node->inputs[i].node && hr_grad_paths_lead_to_x(p, node->inputs[i])) return true;
   return false;
@@ -90,9 +123,9 @@ static bool search_producer(const hr_grad_pass_t* p, const hr_node_t* n, int64_t
   const hr_grad_loop_t* l = search_loop(p, n);
   if (l && i < l->enters.count) return *out = l->enters.data[i], true;
   if (l) i -= l->enters.count;
-  if (i >= n->input_count) return false;
-  *out = n->inputs[i].node;
-  return true;
+  if (i < n->input_count) return *out = n->inputs[i].node, true;
+  *out = popped_value(n).node;
+  return i == n->input_count && *out != NULL;
 }
 
 /* Depth first from one node. What goes on to the next iteration waits in `later`. */

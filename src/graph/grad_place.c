@@ -179,11 +179,11 @@ hr_status_t hr_grad_place_add(hr_grad_pass_t* p, hr_grad_place_t* at, const char
 }
 
 /* --- values that are the same in all iterations ------------------------------------------------------------------------------------- */
-/* What v is a copy of. An Identity that waits for something stays: it may stand in a branch. */
+/* What v is a copy of. An Identity that waits for something stays: it may stand in a branch; so does one that reads a variable. */
 static hr_value_t origin(hr_value_t v) {
   for (;;) {
     const hr_node_t* n = v.node;
-    bool is_copy = n->attrs.def->node_class == HR_NODE_IDENTITY && n->control_count == 0;
+    bool is_copy = n->attrs.def->node_class == HR_NODE_IDENTITY && n->control_count == 0 && hr_value_type(n->inputs[0]) < HR_DTYPE_REF;
     bool is_invariant = hr_grad_is_class(n, HR_NODE_ENTER) && hr_attrs_bool(&n->attrs, "is_constant");
     if (!is_copy && !is_invariant) return v;
     v = n->inputs[0];
