@@ -145,9 +145,7 @@ static hr_status_t close_stack(hr_kernel_ctx_t* k) {
 }
 
 /* What was pushed may depend on an x, iteration by iteration: a gradient of a gradient of a loop, which TensorFlow does not have either. */
-static void grad_pop(hr_grad_ctx_t* g) {
-  hr_grad_fail(g, HR_ERROR(UNIMPLEMENTED, "a second-order gradient through a while loop"));
-}
+static void grad_pop(hr_grad_ctx_t* g) { hr_grad_fail(g, HR_ERROR(UNIMPLEMENTED, "a second-order gradient through a while loop")); }
 
 /* 3. shapes and definitions */
 static hr_status_t infer_stack(hr_infer_t* s) {
@@ -186,7 +184,7 @@ static hr_status_t infer_push(hr_infer_t* s) {
                                           .attrs = "elem_type: type",                                                                 \
                                           .flags = Flags,                                                                             \
                                           .shape = hr_infer_any,                                                                      \
-                                          .grad = grad_pop,                                                                       \
+                                          .grad = grad_pop,                                                                           \
                                           HR_KERNELS({.host_inputs = 1, .compute = pop_from_stack}),                                  \
                                           .doc = "takes the element pushed last",                                                     \
                                           HR_HERE};                                                                                   \
