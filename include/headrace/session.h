@@ -8,6 +8,14 @@
 extern "C" {
 #endif
 
+/* --- devices ------------------------------------------------------------------------------------------------------------------------- */
+/* Opens a library that brings devices (headrace/device.h); sessions made afterwards have them. NOT_FOUND, or what is wrong with its table;
+ * ALREADY_EXISTS when its type is there. */
+TF_CAPI_EXPORT void HR_LoadDeviceLibrary(const char* path, TF_Status* status);
+struct HR_DeviceTable;
+/* The same for a table in this program; it is copied, what it points to must stay. */
+TF_CAPI_EXPORT void HR_RegisterDevice(const struct HR_DeviceTable* table, TF_Status* status);
+
 /* --- sharing state ------------------------------------------------------------------------------------------------------------------- */
 /* Sessions made with these options see the containers (variables, queues...) of `session`, which may be deleted before them: a training
  * and an evaluation graph over one set of variables, matched by name. NULL: containers of their own again. */

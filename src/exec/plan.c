@@ -3,6 +3,7 @@
 #include "exec/plan.h"
 #include "base/alloc.h"
 #include "exec/flow.h"
+#include "rt/device.h"
 #include "exec/plan_state.h"
 
 bool hr_plan_is_constant(const hr_node_t* node) { return node->attrs.def->node_class == HR_NODE_CONST; }
@@ -70,7 +71,7 @@ static hr_status_t build_plan(hr_plan_t* p, const hr_plan_desc_t* d, hr_arena_t*
   HR_TRY(hr_plan_order(scratch, order, d->node_count, id_limit));
   bool flow;
   HR_TRY(hr_flow_is_needed(order, d->node_count, &flow));
-  if (flow) return build_flow(p, d, scratch, order, id_limit);
+  if (flow || (d->device && d->device->table)) return build_flow(p, d, scratch, order, id_limit);
   HR_TRY(hr_plan_assign_slots(p, scratch, d, order, id_limit));
   HR_TRY(hr_plan_choose_kernels(p, scratch, d, order));
   HR_TRY(cut_segments(p, order));

@@ -24,6 +24,7 @@ typedef struct {
   int32_t fetch_count;
   hr_state_table_t* states;
   hr_resources_t* resources;
+  const struct hr_device* device; /* where the nodes run (rt/device.h); NULL: host */
   bool keep_values;               /* for exec/partial.h: no slot is reused, nothing is taken or released before the end */
 } hr_plan_desc_t;
 HR_MUST_USE hr_status_t hr_plan_create(const hr_plan_desc_t* desc, hr_plan_t** out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives every site its kernel, the session's state and the plan's prepared memory. */
+#include "exec/lend.h"
 #include "exec/plan_state.h"
 #include "exec/state.h"
 
@@ -38,7 +39,7 @@ static hr_status_t fill_context(kernels_t* k, const hr_node_t* n) {
   return plain_types(k->scratch, n->output_types, n->output_count, &c->output_types);
 }
 
-static hr_status_t prepare_site(kernels_t* k, hr_arena_t* arena, hr_site_t* site, const hr_node_t* n) {
+static hr_status_t choose_kernel(kernels_t* k, hr_arena_t* arena, hr_site_t* site, const hr_node_t* n) {
   const hr_kernel_t* kernel = NULL;
   HR_TRY(hr_registry_kernel(n->attrs.def, n->attrs.values, &kernel));
   site->kernel = kernel;
@@ -52,6 +53,11 @@ static hr_status_t prepare_site(kernels_t* k, hr_arena_t* arena, hr_site_t* site
   if (kernel->prepare) HR_TRY(kernel->prepare(&k->ctx, prepared));
   site->prepared = prepared;
   return NULL;
+}
+
+static hr_status_t prepare_site(kernels_t* k, hr_arena_t* arena, hr_site_t* site, const hr_node_t* n) {
+  HR_TRY(choose_kernel(k, arena, site, n));
+  return k->desc->device && k->desc->device->table ? hr_lend_site(arena, k->desc->device, site, n) : NULL;
 }
 
 hr_status_t hr_plan_choose_kernels(hr_plan_t* p, hr_arena_t* scratch, const hr_plan_desc_t* desc, hr_node_t* const* order) {

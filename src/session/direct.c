@@ -3,6 +3,7 @@
 #include <unistd.h>
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "rt/device_table.h"
 #include "session/backend.h"
 #include "session/session_state.h"
 
@@ -47,7 +48,8 @@ static hr_status_t connect_remote(hr_session_t* s, const hr_session_options_t* o
 
 static hr_status_t list_own_devices(hr_session_t* s, const hr_session_options_t* o) {
   HR_TRY(hr_device_set_create(&s->devices));
-  return hr_device_set_add_cpus(s->devices, HR_STR(HR_DEVICE_LOCAL_TASK), o->cpu_devices, 1);
+  HR_TRY(hr_device_set_add_cpus(s->devices, HR_STR(HR_DEVICE_LOCAL_TASK), o->cpu_devices, 1));
+  return hr_device_table_add_all(s->devices, HR_STR(HR_DEVICE_LOCAL_TASK));
 }
 
 static hr_status_t stand_session(hr_session_t* s, hr_graph_t* graph, const hr_session_options_t* o) {

@@ -8,6 +8,7 @@
 /* --- neighbours ----------------------------------------------------------------------------------------------------------------------- */
 
 static void move_beside(hr_partition_state_t* s, hr_node_t* n, const hr_node_t* neighbour) {
+  if (s->devices->devices[hr_place_of(s->p, neighbour)]->table) return; /* control flow is the host's: it looks at values */
   s->p->device_of.data[n->id] = s->p->device_of.data[neighbour->id];
   n->device = neighbour->device;
 }

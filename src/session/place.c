@@ -3,6 +3,7 @@
  * with those that read them. Shape, Size and Rank go with their input. All of these only where their own request allows it. */
 #include "session/place.h"
 #include <stdio.h>
+#include "headrace/device.h"
 #include "op/node_class.h"
 #include "session/place_groups.h"
 
@@ -101,8 +102,18 @@ static __attribute__((noinline, cold)) hr_status_t no_device(const hr_place_grou
   return status;
 }
 
+static bool may_lie(const hr_place_groups_t* g, const hr_node_t* n, int32_t wish, int32_t device) {
+  return device >= 0 && hr_place_accepts(g, wish, device) && device_runs(g, g->how->devices->devices[device], n, wish);
+}
+
 static hr_status_t choose_device(const hr_place_groups_t* g, const hr_node_t* n, int32_t wish, int32_t* out) {
   const hr_device_set_t* set = g->how->devices;
+  for (int32_t i = 0; i < set->count; ++i) { /* those that are preferred to the host */
+    const HR_DeviceTable* table = set->devices[i]->table;
+    if (!table || table->priority <= 0 || !may_lie(g, n, wish, i)) continue;
+    *out = i;
+    return NULL;
+  }
   for (int32_t i = g->wishes.data[wish].first; i >= 0 && i < set->count; ++i) {
     if (!hr_place_accepts(g, wish, i) || !device_runs(g, set->devices[i], n, wish)) continue;
     *out = i;
@@ -139,10 +150,6 @@ static int32_t readers_device(const hr_place_groups_t* g, const hr_node_t* n) {
     if (device < 0) return -1;
   }
   return device;
-}
-
-static bool may_lie(const hr_place_groups_t* g, const hr_node_t* n, int32_t wish, int32_t device) {
-  return device >= 0 && hr_place_accepts(g, wish, device) && device_runs(g, g->how->devices->devices[device], n, wish);
 }
 
 static hr_status_t place_node(hr_place_groups_t* g, const hr_node_t* n, int32_t neighbour) {

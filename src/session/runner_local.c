@@ -62,15 +62,42 @@ static bool lies_on_one_device(const hr_program_t* p) {
   return true;
 }
 
+/* What is fetched from memory that the host does not read is brought to the client's device first. */
+static hr_status_t bring_home(hr_program_t* p, const hr_device_set_t* devices, hr_value_t* io_fetch) {
+  const hr_named_attr_t type = hr_at_type("T", (int)hr_dtype_base(hr_value_type(*io_fetch)));
+  const hr_node_desc_t d = {.op = HR_STR("Identity"), .name = io_fetch->node->name, .inputs = io_fetch, .input_count = 1, .attrs = &type,
+                            .attr_count = 1};
+  hr_node_t* home;
+  HR_TRY(hr_program_add(p, &d, io_fetch->node, &home));
+  home->shapes[0] = hr_value_shape(*io_fetch);
+  home->device = hr_str(devices->devices[0]->name);
+  p->device_of.data[home->id] = 0;
+  p->asked.data[home->id] |= HR_ASKED_FETCH;
+  *io_fetch = (hr_value_t){home, 0};
+  return NULL;
+}
+
+static hr_status_t bring_fetches_home(hr_program_t* p, const hr_device_set_t* devices) {
+  bool any = false;
+  for (int32_t i = 0; i < p->fetch_count; ++i) {
+    if (!devices->devices[hr_place_of(p, p->fetches[i].node)]->table) continue;
+    HR_TRY(bring_home(p, devices, &p->fetches[i]));
+    any = true;
+  }
+  return any ? hr_program_finish(p) : NULL;
+}
+
 static hr_status_t make_plans(hr_local_runner_t* l, const hr_device_set_t* devices, hr_state_table_t* states, hr_resources_t* resources) {
   hr_program_t* p = &l->base.program;
+  HR_TRY(bring_fetches_home(p, devices));
   l->device = devices->devices[p->live_count ? hr_place_of(p, p->live[0]) : 0]->name;
   if (!lies_on_one_device(p)) {
     HR_TRY(hr_partition_program(p, devices, HR_PARTITION_BY_DEVICE, "/_", &l->base.partition));
     return hr_runner_parts_create(l, devices, states, resources);
   }
   const hr_plan_desc_t d = {.nodes = p->live, .node_count = p->live_count, .feeds = p->feeds, .feed_count = p->feed_count,
-                            .fetches = p->fetches, .fetch_count = p->fetch_count, .states = states, .resources = resources};
+                            .fetches = p->fetches, .fetch_count = p->fetch_count, .states = states, .resources = resources,
+                            .device = devices->devices[p->live_count ? hr_place_of(p, p->live[0]) : 0]};
   return hr_plan_create(&d, &l->plan);
 }
 

@@ -12,8 +12,8 @@ static int32_t part_of_value(const hr_local_runner_t* l, hr_value_t v) { /* what
   return part < 0 ? 0 : part;
 }
 
-static hr_status_t make_part(hr_local_runner_t* l, int32_t index, hr_value_t* endpoints, hr_state_table_t* states,
-                             hr_resources_t* resources) {
+static hr_status_t make_part(hr_local_runner_t* l, int32_t index, hr_value_t* endpoints, const hr_device_t* device,
+                             hr_state_table_t* states, hr_resources_t* resources) {
   const hr_program_t* p = &l->base.program;
   const hr_part_t* from = &l->base.partition.parts[index];
   hr_runner_part_t* part = &l->parts[index];
@@ -33,7 +33,8 @@ static hr_status_t make_part(hr_local_runner_t* l, int32_t index, hr_value_t* en
     fetches[fetch_count++] = p->fetches[i];
   }
   const hr_plan_desc_t d = {.nodes = from->nodes, .node_count = from->node_count, .feeds = endpoints, .feed_count = part->feed_count,
-                            .fetches = fetches, .fetch_count = fetch_count, .states = states, .resources = resources};
+                            .fetches = fetches, .fetch_count = fetch_count, .states = states, .resources = resources,
+                            .device = device};
   return hr_plan_create(&d, &part->plan);
 }
 
@@ -47,8 +48,9 @@ hr_status_t hr_runner_parts_create(hr_local_runner_t* l, const hr_device_set_t* 
   hr_status_t status = l->parts && l->fetch_part && endpoints ? NULL : hr_status_out_of_memory();
   if (!status) l->fetch_place = l->fetch_part + p->fetch_count;
   for (int32_t i = 0; i < count && !status; ++i) {
-    l->parts[i].device = devices->devices[l->base.partition.parts[i].device]->name;
-    status = make_part(l, i, endpoints, states, resources);
+    const hr_device_t* device = devices->devices[l->base.partition.parts[i].device];
+    l->parts[i].device = device->name;
+    status = make_part(l, i, endpoints, device, states, resources);
   }
   hr_free(endpoints);
   return status;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The session conformance suite: what any session must do, wherever its nodes run.
  *
- *   session_suite_test                          on one device, then spread over four CPU devices by the hash of nodes' names
- *   session_suite_test local|devices [part...]  one of them; parts of tests' names
+ *   session_suite_test                on one device, then spread over four CPU devices by the hash of nodes' names, then over two CPUs and
+ *                                     the two devices of tests/device/test_device.c
+ *   session_suite_test local|devices|test-device [part...]   one of them; parts of tests' names
  *   session_suite_test --target T [part...]     on the session that T names (grpc://host:port), spread over all its devices
  *
  * Nodes that hold or change state go where the placer puts them, with their variable or queue. */
@@ -652,13 +653,29 @@ static int run_here(const char* name, const char* target, const char* config, si
   return test_main(argc, argv);
 }
 
+/* Two devices whose memory the host cannot read, mixed with two CPUs. */
+static int run_on_test_device(const char* own_path, int argc, char** argv) {
+  static const char two[] = "\x0a\x07\x0a\x03\x43PU\x10\x02\x38\x01"; /* device_count: CPU, 2; allow_soft_placement */
+  const char* slash = strrchr(own_path, '/');
+  char path[4096];
+  snprintf(path, sizeof path, "%.*s/../device/test_device.so", slash ? (int)(slash - own_path) : 1, slash ? own_path : ".");
+  TF_Status* s = TF_NewStatus();
+  HR_LoadDeviceLibrary(path, s);
+  const int failed = !CHECK_TF_OK(s);
+  TF_DeleteStatus(s);
+  return failed | run_here("test-device", "", two, sizeof two - 1, argc, argv);
+}
+
 int main(int argc, char** argv) {
+  const char* own_path = argv[0];
   static const char four[] = "\x0a\x07\x0a\x03\x43PU\x10\x04"; /* device_count: CPU, 4 */
   if (argc > 2 && !strcmp(argv[1], "--target")) return run_here(argv[2], argv[2], "", 0, argc - 2, argv + 2);
   const char* only = argc > 1 ? argv[1] : "";
-  const bool local = strcmp(only, "devices") != 0, devices = strcmp(only, "local") != 0;
-  if (!local || !devices) --argc, ++argv;
+  const bool named = !strcmp(only, "local") || !strcmp(only, "devices") || !strcmp(only, "test-device");
+  const bool local = !named || !strcmp(only, "local"), devices = !named || !strcmp(only, "devices");
+  if (named) --argc, ++argv;
   int failed = local ? run_here("local", "", "", 0, argc, argv) : 0;
   if (devices) failed |= run_here("devices", "", four, sizeof four - 1, argc, argv);
-  return failed;
+  if (named && strcmp(only, "test-device") != 0) return failed;
+  return failed | run_on_test_device(own_path, argc, argv);
 }
