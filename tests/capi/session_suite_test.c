@@ -661,7 +661,13 @@ static int run_on_test_device(const char* own_path, int argc, char** argv) {
   snprintf(path, sizeof path, "%.*s/../device/test_device.so", slash ? (int)(slash - own_path) : 1, slash ? own_path : ".");
   TF_Status* s = TF_NewStatus();
   HR_LoadDeviceLibrary(path, s);
-  const int failed = !CHECK_TF_OK(s);
+  int failed = !CHECK_TF_OK(s);
+  HR_LoadDeviceLibrary(path, s);
+  failed |= !CHECK_TF_CODE(s, TF_ALREADY_EXISTS);
+  HR_LoadDeviceLibrary("/nowhere/device.so", s);
+  failed |= !CHECK_TF_CODE(s, TF_NOT_FOUND);
+  HR_RegisterDevice(NULL, s);
+  failed |= !CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
   TF_DeleteStatus(s);
   return failed | run_here("test-device", "", two, sizeof two - 1, argc, argv);
 }

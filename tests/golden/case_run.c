@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "golden/api.h"
+#include "golden/devices.h"
 #include "golden/match.h"
 
 enum { MAX_INPUTS = 64 };
@@ -55,7 +56,10 @@ static void judge_error(trial_t* t, const char* way) {
 }
 
 static int import_graph(trial_t* t) {
-  TF_Buffer* bytes = api.TF_NewBufferFromString(t->c->graph, t->c->size);
+  size_t size = t->c->size;
+  char* spread = t->options->devices ? golden_devices_give((const char*)t->c->graph, size, t->options->devices, &size) : NULL;
+  TF_Buffer* bytes = api.TF_NewBufferFromString(spread ? spread : (const char*)t->c->graph, size);
+  free(spread);
   TF_ImportGraphDefOptions* options = api.TF_NewImportGraphDefOptions();
   api.TF_GraphImportGraphDef(t->graph, bytes, options, t->status);
   api.TF_DeleteImportGraphDefOptions(options);
@@ -104,6 +108,8 @@ static int find_all(trial_t* t) {
 
 static TF_Session* open_session(trial_t* t, const char* way) {
   TF_SessionOptions* options = api.TF_NewSessionOptions();
+  static const char soft[] = "\x0a\x07\x0a\x03\x43PU\x10\x02\x38\x01"; /* device_count: CPU, 2; allow_soft_placement */
+  if (t->options->devices && !t->options->config) api.TF_SetConfig(options, soft, sizeof soft - 1, t->status);
   if (t->options->config) api.TF_SetConfig(options, t->options->config, t->options->config_size, t->status);
   if (t->options->target) api.TF_SetTarget(options, t->options->target);
   TF_Session* session = api.TF_NewSession(t->graph, options, t->status);

@@ -10,6 +10,7 @@ typedef struct {
   const char* config; /* a serialized ConfigProto for every session, or NULL */
   size_t config_size;
   const char* target; /* where sessions run, or NULL: this process */
+  const char* devices; /* a list that nodes get devices from (devices.h), with soft placement; NULL: they ask for none */
   int gradients; /* 0: values and errors alone */
 } golden_options_t;
 

@@ -10,6 +10,8 @@
  *     --isa NAME       sets HEADRACE_ISA
  *     --config FILE    a serialized ConfigProto for every session
  *     --target TEXT    where sessions run: grpc://host:port of a server
+ *     --device LIST    devices that nodes ask for, in turn, separated by commas (two CPUs are there, and those of --device-library)
+ *     --device-library FILE   a library that brings devices
  *     --no-gradients   values and errors alone
  *     --fork           each op in a process of its own: a crash or a hang costs one case, not the run
  *     -j N             with --fork: N ops at a time
@@ -30,6 +32,7 @@
 #include <unistd.h>
 #include "golden/api.h"
 #include "golden/case_run.h"
+#include "golden/devices.h"
 #include "golden/known.h"
 #include "golden/record.h"
 
@@ -42,7 +45,7 @@ typedef struct {
 } tally_t;
 
 static struct {
-  const char *cases, *known_path, *summary_path, *config_path;
+  const char *cases, *known_path, *summary_path, *config_path, *device_library;
   char* chosen[MAX_OPS];
   int chosen_count, only_case, fork, jobs, timeout, quiet;
   golden_options_t run;
@@ -53,6 +56,10 @@ static struct {
 } opt = {.cases = "ops", .only_case = -1, .jobs = 1, .timeout = 60, .run = {.gradients = 1}};
 
 /* ---- one op, in whatever process */
+
+static int open_library(void) {
+  return golden_api_open(opt.libraries, opt.library_count) && (!opt.device_library || golden_devices_load(opt.device_library));
+}
 
 static void add_count(tally_t* tally, outcome_t outcome) {
   tally->passed += outcome == PASSED;
@@ -152,7 +159,7 @@ static int start_job(job_t* job, tally_t* tally, int first) {
     close(ends[0]);
     close(ends[1]);
     signal(SIGALRM, SIG_DFL);
-    if (golden_api_open(opt.libraries, opt.library_count)) run_cases(tally->op, first, report_up, NULL);
+    if (open_library()) run_cases(tally->op, first, report_up, NULL);
     else report_up(NULL, -1, 0, FAILED, "library");
     fflush(stdout);
     int leaked = __lsan_do_recoverable_leak_check && __lsan_do_recoverable_leak_check();
@@ -260,7 +267,8 @@ static int read_options(int argc, char** argv) {
   static const struct option names[] = {{"cases", 1, 0, 'c'},        {"op", 1, 0, 'o'},    {"case", 1, 0, 'n'},   {"known", 1, 0, 'k'},
                                         {"summary", 1, 0, 's'},      {"isa", 1, 0, 'i'},   {"fork", 0, 0, 'f'},   {"timeout", 1, 0, 't'},
                                         {"no-gradients", 0, 0, 'g'}, {"quiet", 0, 0, 'q'}, {"config", 1, 0, 'C'},
-                                        {"target", 1, 0, 'T'},       {0, 0, 0, 0}};
+                                        {"target", 1, 0, 'T'},       {"device", 1, 0, 'd'}, {"device-library", 1, 0, 'D'},
+                                        {0, 0, 0, 0}};
   for (int o; (o = getopt_long(argc, argv, "j:", names, NULL)) != -1;) {
     if (o == 'c') opt.cases = optarg;
     else if (o == 'o' && opt.chosen_count < MAX_OPS) opt.chosen[opt.chosen_count++] = optarg;
@@ -274,6 +282,8 @@ static int read_options(int argc, char** argv) {
     else if (o == 'q') opt.quiet = 1;
     else if (o == 'C') opt.config_path = optarg;
     else if (o == 'T') opt.run.target = optarg;
+    else if (o == 'd') opt.run.devices = optarg;
+    else if (o == 'D') opt.device_library = optarg;
     else if (o == 'j' && atoi(optarg) > 0 && atoi(optarg) <= MAX_JOBS) opt.jobs = atoi(optarg);
     else return 0;
   }
@@ -304,7 +314,7 @@ int main(int argc, char** argv) {
   int ops = list_ops(tallies);
   if (opt.fork) {
     run_forked(tallies, ops);
-  } else if (golden_api_open(opt.libraries, opt.library_count)) {
+  } else if (open_library()) {
     for (int i = 0; i < ops; i++) {
       run_cases(tallies[i].op, 0, report_here, &tallies[i]);
       print_op(&tallies[i]);
