@@ -39,7 +39,8 @@ hr_status_t hr_request_ids_add(hr_request_ids_t* r, int64_t id) {
   if (!status) {
     int64_t* place = find_place(r->recent, id);
     if (*place || (r->older && *find_place(r->older, id)))
-      status = HR_ERROR(ABORTED, "request id %lld was used before: the call came twice", (long long)id);
+      status = HR_ERROR(ABORTED, "request id %lld was used before: the call came twice, as when a broken connection is tried again",
+                        (long long)id);
     else {
       *place = id;
       ++r->count;
