@@ -170,13 +170,13 @@ static void* end_hard(void* set) { /* a second signal, or a stop that does not e
 
 /* Signals are blocked in every thread and waited for here. */
 static int serve_until_signal(TF_Server* server, const arguments_t* a, sigset_t* set, TF_Status* s) {
-  int signal_number = 0;
+  siginfo_t got;
   pthread_t thread;
   TF_ServerStart(server, s);
   if (!is_good(s)) return 0;
   tell_what(server, a);
-  while (sigwait(set, &signal_number) != 0) continue;
-  printf("headrace: %s, stopping\n", signal_number == SIGINT ? "interrupted" : "told to end");
+  while (sigwaitinfo(set, &got) < 0) continue;
+  printf("headrace: %s by process %ld, stopping\n", got.si_signo == SIGINT ? "interrupted" : "told to end", (long)got.si_pid);
   fflush(stdout);
   if (pthread_create(&thread, NULL, end_hard, set) == 0) pthread_detach(thread);
   TF_ServerStop(server, s);
