@@ -142,6 +142,7 @@ void hr_cluster_backend_release(hr_cluster_backend_t* b) {
   hr_free(b->config);
   hr_cond_deinit(&b->clean);
   hr_mutex_deinit(&b->mu);
+  hr_mutex_deinit(&b->naming);
   hr_cluster_release(b->cluster);
   hr_free(b);
 }
@@ -184,6 +185,7 @@ hr_status_t hr_cluster_backend_create(const hr_cluster_backend_options_t* o, hr_
   b->heartbeat = o->heartbeat;
   b->control_deadline_ms = o->control_deadline_ms;
   hr_mutex_init(&b->mu);
+  hr_mutex_init(&b->naming);
   hr_cond_init(&b->clean);
   snprintf(b->handle, sizeof b->handle, "%016llx", (unsigned long long)hr_rng_system_seed());
   b->config = hr_alloc_copy(o->config.data, o->config.size);

@@ -23,6 +23,8 @@ typedef struct hr_cluster_backend {
   char handle[17];
   char* config;                  /* serialized ConfigProto */
   size_t config_size;
+  hr_mutex_t naming;
+  int64_t next_name;             /* of partition's nodes; guarded by naming */
   hr_mutex_t mu;
   hr_cond_t clean;
   int32_t cleanups;              /* guarded by mu: steps whose CleanupGraph calls are in flight */

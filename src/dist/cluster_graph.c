@@ -126,7 +126,7 @@ static hr_status_t export_parts(rewrite_t* w, const hr_partition_t* partition) {
   return NULL;
 }
 
-hr_status_t hr_cluster_graph_create(hr_program_t* p, hr_cluster_graph_t* out, hr_partition_t* out_partition) {
+hr_status_t hr_cluster_graph_create(hr_program_t* p, int64_t* number, hr_cluster_graph_t* out, hr_partition_t* out_partition) {
   *out = (hr_cluster_graph_t){.client_part = -1};
   const int32_t fetch_count = p->fetch_count;
   rewrite_t w = {.program = p, .out = out, .client = p->devices->devices[0]};
@@ -136,7 +136,7 @@ hr_status_t hr_cluster_graph_create(hr_program_t* p, hr_cluster_graph_t* out, hr
   HR_TRY(receive_feeds(&w));
   HR_TRY(send_fetches(&w));
   HR_TRY(make_keys(&w, fetch_count));
-  HR_TRY(hr_partition_program(p, p->devices, HR_PARTITION_BY_TASK, "_S", out_partition));
+  HR_TRY(hr_partition_program(p, p->devices, HR_PARTITION_BY_TASK, "_S", number, out_partition));
   return export_parts(&w, out_partition);
 }
 

@@ -21,7 +21,8 @@ typedef struct {
   int32_t feed_count, fetch_count;
 } hr_cluster_graph_t;
 
-/* Edits the program for good. *out_partition: its nodes are the program's. */
-HR_MUST_USE hr_status_t hr_cluster_graph_create(hr_program_t* p, hr_cluster_graph_t* out, hr_partition_t* out_partition);
+/* Edits the program for good. `number`: as hr_partition_program's. *out_partition: its nodes are the program's. */
+HR_MUST_USE hr_status_t hr_cluster_graph_create(hr_program_t* p, int64_t* number, hr_cluster_graph_t* out,
+                                                hr_partition_t* out_partition);
 void hr_cluster_graph_deinit(hr_cluster_graph_t* g);
 #endif

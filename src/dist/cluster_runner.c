@@ -166,7 +166,10 @@ static void cluster_destroy(hr_runner_t* base) { /* what the workers hold goes w
 static const hr_runner_table_t cluster_table = {cluster_bind, cluster_unbind, cluster_run, cluster_destroy};
 
 static hr_status_t fill_runner(hr_cluster_runner_t* r) {
-  HR_TRY(hr_cluster_graph_create(&r->base.program, &r->graph, &r->base.partition));
+  hr_mutex_lock(&r->backend->naming);
+  hr_status_t status = hr_cluster_graph_create(&r->base.program, &r->backend->next_name, &r->graph, &r->base.partition);
+  hr_mutex_unlock(&r->backend->naming);
+  if (status) return status;
   const size_t count = (size_t)r->graph.part_count;
   r->tasks = hr_alloc_array(count + 1, sizeof *r->tasks);
   r->graph_handles = hr_alloc_array(count + 1, sizeof *r->graph_handles);

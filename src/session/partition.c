@@ -156,13 +156,14 @@ static void state_deinit(hr_partition_state_t* s) {
 }
 
 hr_status_t hr_partition_program(hr_program_t* p, const hr_device_set_t* devices, hr_partition_by_t by, const char* suffix,
-                                 hr_partition_t* out) {
-  hr_partition_state_t s = {.p = p, .devices = devices, .suffix = suffix};
+                                 int64_t* number, hr_partition_t* out) {
+  hr_partition_state_t s = {.p = p, .devices = devices, .suffix = suffix, .next_name = number ? *number : 0};
   *out = (hr_partition_t){0};
   hr_map_init(&s.loop_of);
   hr_status_t status = label_nodes(&s, by);
   if (!status) status = walk_program(&s);
   if (!status) status = cut_parts(&s, out);
+  if (number) *number = s.next_name;
   state_deinit(&s);
   return status;
 }

@@ -24,7 +24,8 @@ typedef struct {
 } hr_partition_t;
 
 /* After the passes and hr_program_finish. `suffix`: what new nodes' names end in before their number ("_" for a session in one process,
- * "_S" for a master, "_G" for a worker). */
+ * "_S" for a master, "_G" for a worker). `number`: the first such number, and afterwards the next one that is free; NULL: from 0. A master
+ * goes on counting from program to program: stock workers keep a _Recv by its name, with its key, as long as their session lives. */
 HR_MUST_USE hr_status_t hr_partition_program(hr_program_t* p, const hr_device_set_t* devices, hr_partition_by_t by, const char* suffix,
-                                             hr_partition_t* out);
+                                             int64_t* number, hr_partition_t* out);
 #endif

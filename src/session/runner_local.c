@@ -92,7 +92,7 @@ static hr_status_t make_plans(hr_local_runner_t* l, const hr_device_set_t* devic
   HR_TRY(bring_fetches_home(p, devices));
   l->device = devices->devices[p->live_count ? hr_place_of(p, p->live[0]) : 0]->name;
   if (!lies_on_one_device(p)) {
-    HR_TRY(hr_partition_program(p, devices, HR_PARTITION_BY_DEVICE, "/_", &l->base.partition));
+    HR_TRY(hr_partition_program(p, devices, HR_PARTITION_BY_DEVICE, "/_", NULL, &l->base.partition));
     return hr_runner_parts_create(l, devices, states, resources);
   }
   const hr_plan_desc_t d = {.nodes = p->live, .node_count = p->live_count, .feeds = p->feeds, .feed_count = p->feed_count,

@@ -27,7 +27,7 @@ static void partition(hr_program_t* p, hr_device_set_t* set, hr_partition_t* out
   const hr_placing_t how = {.devices = set};
   maker_must(hr_place_program(p, &how), "places");
   maker_must(hr_program_finish(p), "an end");
-  maker_must(hr_partition_program(p, set, HR_PARTITION_BY_TASK, "_S", out), "parts");
+  maker_must(hr_partition_program(p, set, HR_PARTITION_BY_TASK, "_S", NULL, out), "parts");
   maker_must(hr_graph_validate(p->graph), "a valid graph");
 }
 
