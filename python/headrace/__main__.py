@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m headrace script.py args...`: runs a script with `import tensorflow` answered by headrace.
-`python -m headrace server [options]`: serves a task of a cluster, as the command `headrace server` does; --help says how."""
+`python -m headrace server [options]`: serves a task of a cluster, as the command `headrace server` does; --help says how.
+`python -m headrace trace metadata.pb --out trace.html`: a page of a step's RunMetadata."""
 import os
 import runpy
 import sys
@@ -82,6 +83,9 @@ def run_command(args):
 def main():
     if sys.argv[1:2] == ["server"]:
         run_command(sys.argv[1:])
+    if sys.argv[1:2] == ["trace"]:
+        from headrace import timeline
+        sys.exit(timeline.main(sys.argv[2:]))
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.stdout.write("usage: python -m headrace script.py [arguments]\n\n" + __doc__ + "\n")
         sys.exit(0 if len(sys.argv) > 1 else 2)

@@ -127,7 +127,7 @@ for _number, _name, _numpy, _kind in _ROWS:
 _by_name.update(half=float16, half_ref=float16_ref, float=float32, float_ref=float32_ref)  # noqa: F821
 _by_name.update(double=float64, double_ref=float64_ref)  # noqa: F821
 half, double = float16, float64  # noqa: F821
-_by_numpy.update({float: float32, int: int32, bool: globals()["bool"], str: string, bytes: string,  # noqa: F821
+_by_numpy.update({float: float32, int: int32, type(True): globals()["bool"], str: string, bytes: string,  # noqa: F821
                   object: string, complex: complex128,  # noqa: F821
                   np.object_: string, np.str_: string, np.bytes_: string, np.dtype("O"): string})  # noqa: F821
 QUANTIZED_DTYPES = frozenset(d for d in _by_number.values() if d._class == "q")
