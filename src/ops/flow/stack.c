@@ -54,14 +54,17 @@ static steps_stack_t* stack_create(hr_dtype_t dtype, int64_t most) { /* NULL: ou
   return s;
 }
 
-static hr_status_t closed_error(const steps_stack_t* s) { return HR_ERROR(INVALID_ARGUMENT, "stack %s has been closed", s->object.name); }
+static hr_status_t closed_error(const steps_stack_t* s) {
+  return HR_ERROR(INVALID_ARGUMENT, "Stack[%s] has already been closed", s->object.name);
+}
 
 static hr_status_t push_value(steps_stack_t* s, const hr_tensor_t* t) {
   if (s->is_closed) return closed_error(s);
   if (t->dtype != s->dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "a %s cannot be pushed on a stack of %s", hr_dtype_name((int)t->dtype), hr_dtype_name((int)s->dtype));
+    return HR_ERROR(INVALID_ARGUMENT, "Must have type %s to be pushed on Stack[%s], not %s", hr_dtype_name((int)s->dtype), s->object.name,
+                    hr_dtype_name((int)t->dtype));
   if (s->most >= 0 && s->values.count >= s->most)
-    return HR_ERROR(INVALID_ARGUMENT, "stack %s is full: max_size is %" PRId64, s->object.name, s->most);
+    return HR_ERROR(INVALID_ARGUMENT, "Stack[%s] overflowed its max_size (%" PRId64 ")", s->object.name, s->most);
   HR_TRY(hr_vec_reserve(&s->values, 1));
   hr_tensor_share(t, &s->values.data[s->values.count++]);
   return NULL;
@@ -69,7 +72,7 @@ static hr_status_t push_value(steps_stack_t* s, const hr_tensor_t* t) {
 
 static hr_status_t pop_value(steps_stack_t* s, hr_dtype_t wanted, hr_tensor_t* out) {
   if (s->is_closed) return closed_error(s);
-  if (s->values.count == 0) return HR_ERROR(INVALID_ARGUMENT, "stack %s is empty when it is popped", s->object.name);
+  if (s->values.count == 0) return HR_ERROR(INVALID_ARGUMENT, "Stack[%s] is empty when calling Pop()", s->object.name);
   hr_tensor_t* top = &s->values.data[s->values.count - 1];
   if (top->dtype != wanted)
     return HR_ERROR(INTERNAL, "a stack of %s is popped as %s", hr_dtype_name((int)top->dtype), hr_dtype_name((int)wanted));

@@ -76,7 +76,7 @@ static hr_pshape_t* own_pshape(int64_t rank, const int64_t* dims) { /* NULL: out
 }
 
 hr_status_t hr_tensor_array_create(const hr_tensor_array_form_t* f, hr_tensor_array_t** out) {
-  if (f->size < 0) return HR_ERROR(INVALID_ARGUMENT, "size must not be negative, it is %" PRId64, f->size);
+  if (f->size < 0) return HR_ERROR(INVALID_ARGUMENT, "Size should be >= 0, it is %" PRId64, f->size);
   hr_tensor_array_t* a = hr_alloc_zero(sizeof *a);
   if (!a) return hr_status_out_of_memory();
   hr_resource_init(&a->object.step.base, &tensor_array_type);
@@ -110,7 +110,7 @@ static hr_status_t array_enter(hr_tensor_array_t* a) { /* locks unless closed */
   hr_mutex_lock(&a->mu);
   if (!a->is_closed) return NULL;
   hr_mutex_unlock(&a->mu);
-  return HR_ERROR(INVALID_ARGUMENT, "TensorArray %s has been closed", a->object.name ? a->object.name : "");
+  return HR_ERROR(INVALID_ARGUMENT, "TensorArray %s has already been closed", a->object.name ? a->object.name : "");
 }
 
 static hr_status_t array_leave(hr_tensor_array_t* a, hr_status_t take_status) {
@@ -147,25 +147,30 @@ static hr_status_t narrow_shape(hr_tensor_array_t* a, const hr_shape_t* shape) {
 static hr_status_t check_write(const hr_tensor_array_t* a, int64_t index, const hr_tensor_t* t) {
   char text[HR_SHAPE_TEXT], held[HR_SHAPE_TEXT];
   if (t->dtype != a->dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "a %s cannot be written to a TensorArray of %s", hr_dtype_name((int)t->dtype),
-                    hr_dtype_name((int)a->dtype));
+    return HR_ERROR(INVALID_ARGUMENT, "TensorArray dtype is %s but Op is trying to write dtype %s", hr_dtype_name((int)a->dtype),
+                    hr_dtype_name((int)t->dtype));
   if (index < 0 || (index >= a->size && (!a->is_dynamic || index >= INT32_MAX)))
-    return HR_ERROR(INVALID_ARGUMENT, "tried to write to index %" PRId64 " but the array %s and its size is %" PRId64, index,
-                    a->is_dynamic ? "cannot grow that far" : "is not resizeable", a->size);
+    return HR_ERROR(INVALID_ARGUMENT, "Tried to write to index %" PRId64 " but array is not resizeable%s and size is: %" PRId64, index,
+                    a->is_dynamic ? " that far" : "", a->size);
   if (!hr_pshape_accepts(a->element_shape, &t->shape))
-    return HR_ERROR(INVALID_ARGUMENT, "could not write to index %" PRId64 ": the value's shape %s does not fit the element shape %s", index,
-                    hr_shape_format(&t->shape, text), hr_pshape_format(a->element_shape, held));
+    return HR_ERROR(INVALID_ARGUMENT,
+                    "Could not write to TensorArray index %" PRId64
+                    " because the value shape is %s which is incompatible with the "
+                    "TensorArray's inferred element shape: %s (infer_shape=False leaves that open)",
+                    index, hr_shape_format(&t->shape, text), hr_pshape_format(a->element_shape, held));
   return NULL;
 }
 
 static hr_status_t check_place(const hr_tensor_array_t* a, const place_t* p, int64_t index, const hr_tensor_t* t) {
   char text[HR_SHAPE_TEXT], held[HR_SHAPE_TEXT];
-  if (p->is_read) return HR_ERROR(INVALID_ARGUMENT, "could not write to index %" PRId64 " because it has already been read", index);
+  if (p->is_read)
+    return HR_ERROR(INVALID_ARGUMENT, "Could not write to TensorArray index %" PRId64 " because it has already been read", index);
   if (p->is_written && !a->is_gradient)
-    return HR_ERROR(INVALID_ARGUMENT, "could not write to index %" PRId64 " because it has already been written to", index);
+    return HR_ERROR(INVALID_ARGUMENT, "Could not write to TensorArray index %" PRId64 " because it has already been written to", index);
   if (p->has_shape && !hr_shape_equal(&p->value.shape, &t->shape))
-    return HR_ERROR(INVALID_ARGUMENT, "could not add to index %" PRId64 ": its shape is %s, the new value's %s", index,
-                    hr_shape_format(&p->value.shape, held), hr_shape_format(&t->shape, text));
+    return HR_ERROR(INVALID_ARGUMENT,
+                    "Could not aggregate to TensorArray index %" PRId64 " because the existing shape is %s but the new input shape is %s",
+                    index, hr_shape_format(&p->value.shape, held), hr_shape_format(&t->shape, text));
   return NULL;
 }
 
@@ -202,13 +207,22 @@ hr_status_t hr_tensor_array_write(hr_tensor_array_t* a, int64_t index, const hr_
   return array_leave(a, write_place(a, index, t, loop));
 }
 
+hr_status_t hr_tensor_array_reach(hr_tensor_array_t* a, int64_t index) {
+  HR_TRY(array_enter(a));
+  if (a->is_dynamic || index < a->size) return array_leave(a, NULL);
+  return array_leave(a, HR_ERROR(INVALID_ARGUMENT, "Max scatter index must be < array size (%" PRId64 " vs. %" PRId64 ")", index, a->size));
+}
+
 hr_status_t hr_tensor_array_fit(hr_tensor_array_t* a, int64_t count, bool exactly) {
   hr_status_t status = NULL;
   HR_TRY(array_enter(a));
   if (a->is_dynamic && count <= INT32_MAX) {
     if (count > a->size) a->size = count;
   } else if (exactly ? count != a->size : count > a->size) {
-    status = HR_ERROR(INVALID_ARGUMENT, "%" PRId64 " elements are to be written, but the array's size is %" PRId64, count, a->size);
+    status = HR_ERROR(INVALID_ARGUMENT,
+                      "TensorArray's size is not equal to the size of lengths (%" PRId64 " vs. %" PRId64
+                      "), and the TensorArray is not marked as dynamically resizeable",
+                      a->size, count);
   }
   return array_leave(a, status);
 }
@@ -217,21 +231,31 @@ hr_status_t hr_tensor_array_fit(hr_tensor_array_t* a, int64_t count, bool exactl
 static hr_status_t make_zeros(const hr_tensor_array_t* a, const place_t* p, int64_t index, hr_tensor_t* out) {
   hr_shape_t shape;
   char text[HR_SHAPE_TEXT];
+  if (!hr_dtype_in((int)a->dtype, HR_M_NUMBER | HR_M(BOOL)) && (p->has_shape || hr_pshape_is_known(a->element_shape)))
+    return HR_ERROR(INVALID_ARGUMENT,
+                    "Could not read from TensorArray index %" PRId64
+                    ": it was never written, and zeros of type %s are "
+                    "not supported",
+                    index, hr_dtype_name((int)a->dtype));
   if (p->has_shape) return hr_tensor_create_zero(a->dtype, &p->value.shape, out);
   if (hr_pshape_to_shape(a->element_shape, &shape)) return hr_tensor_create_zero(a->dtype, &shape, out);
   return HR_ERROR(INVALID_ARGUMENT,
-                  "could not read index %" PRId64 ": it was never written, and the element shape %s is not known well enough for zeros",
+                  "Could not read from TensorArray index %" PRId64
+                  ": it was never written.  Furthermore, the element shape is not fully "
+                  "defined: %s, so it cannot be zeros",
                   index, hr_pshape_format(a->element_shape, text));
 }
 
 static hr_status_t read_place(hr_tensor_array_t* a, int64_t index, hr_tensor_t* out) {
   place_t* p;
   if (index < 0 || index >= a->size)
-    return HR_ERROR(INVALID_ARGUMENT, "tried to read from index %" PRId64 " but the array's size is %" PRId64, index, a->size);
+    return HR_ERROR(INVALID_ARGUMENT, "Tried to read from index %" PRId64 " but array size is: %" PRId64, index, a->size);
   HR_TRY(need_place(a, index, &p));
   if (p->is_cleared)
     return HR_ERROR(INVALID_ARGUMENT,
-                    "could not read index %" PRId64 " twice: it was cleared after a read (clear_after_read = false keeps elements)", index);
+                    "Could not read index %" PRId64
+                    " twice because it was cleared after a previous read (clear_after_read = false keeps elements)",
+                    index);
   if (!p->has_value)
     HR_TRY(make_zeros(a, p, index, out));
   else if (a->clears)
@@ -282,8 +306,8 @@ static hr_status_t merge_shape(hr_tensor_array_t* a, const hr_pshape_t* shape) {
   }
   if (!fits) {
     hr_free(merged);
-    return HR_ERROR(INVALID_ARGUMENT, "element_shape %s does not fit the array's %s", hr_pshape_format(shape, text),
-                    hr_pshape_format(s, held));
+    return HR_ERROR(INVALID_ARGUMENT, "Incompatible shapes during merge: element_shape %s of the op and %s of the array",
+                    hr_pshape_format(shape, text), hr_pshape_format(s, held));
   }
   hr_free(s);
   a->element_shape = merged;

@@ -33,6 +33,7 @@ HR_MUST_USE hr_status_t hr_tensor_array_read_many(hr_tensor_array_t* a, const in
 HR_MUST_USE hr_status_t hr_tensor_array_size(hr_tensor_array_t* a, int64_t* out);
 /* For a write of places 0..count-1: an array that may grow does, another must have `count` (exactly, if so asked). */
 HR_MUST_USE hr_status_t hr_tensor_array_fit(hr_tensor_array_t* a, int64_t count, bool exactly);
+HR_MUST_USE hr_status_t hr_tensor_array_reach(hr_tensor_array_t* a, int64_t index); /* the array has it, or may grow */
 /* How many elements a pack or concat takes: all; a gradient's array as many as were there when the forward one was packed. */
 HR_MUST_USE hr_status_t hr_tensor_array_pack_size(hr_tensor_array_t* a, int64_t* out);
 /* What a reader knows of all elements narrows what is known (unwritten ones may be read as zeros then). */

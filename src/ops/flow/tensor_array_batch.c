@@ -41,9 +41,16 @@ static hr_status_t infer_concat(hr_infer_t* s) {
 }
 
 static hr_status_t infer_scatter(hr_infer_t* s) {
+  hr_dtype_t dtype;
+  const hr_pshape_t *shape, *value, *merged;
   HR_TRY(hr_infer_want_rank(s, 1, 1, NULL));
-  HR_TRY(hr_infer_want_rank_at_least(s, 2, 1, NULL));
+  HR_TRY(hr_infer_want_rank_at_least(s, 2, 1, &value));
   HR_TRY(hr_infer_want_rank(s, 3, 0, NULL));
+  hr_infer_handle(s, 0, &dtype, &shape);
+  if (shape && shape->rank >= 0 && value->rank >= 0) {
+    HR_TRY(hr_pshape_make(hr_infer_arena(s), value->rank - 1, value->dims + 1, &value));
+    HR_TRY(hr_infer_merge(s, shape, value, &merged));
+  }
   return hr_infer_scalars(s);
 }
 
@@ -73,14 +80,21 @@ static hr_status_t check_rest(const reading_t* r, int64_t i, int from, const hr_
   char text[HR_SHAPE_TEXT], other[HR_SHAPE_TEXT];
   const hr_shape_t* shape = &r->values[i].shape;
   hr_shape_t rest;
-  if (shape->rank < from) return HR_ERROR(INVALID_ARGUMENT, "concatenates elements, but the one at index %" PRId64 " is a scalar", i);
+  if (shape->rank < from)
+    return HR_ERROR(INVALID_ARGUMENT, "Concat saw a scalar shape at index %" PRId64 " but requires at least vectors", i);
   HR_TRY(hr_shape_make(shape->rank - from, shape->dims + from, &rest));
   if (!hr_pshape_accepts(known, &rest))
-    return HR_ERROR(INVALID_ARGUMENT, "the element at index %" PRId64 " has shape %s%s, which does not fit %s of the op", i,
-                    hr_shape_format(&rest, text), from ? " after its first axis" : "", hr_pshape_format(known, other));
+    return HR_ERROR(INVALID_ARGUMENT,
+                    from ? "TensorArray was passed element_shape_except0 %s but index %" PRId64
+                           " has (excepting dimension 0) shape: %s which does not match"
+                         : "TensorArray was passed element_shape %s which does not match the Tensor at index %" PRId64 ": %s",
+                    hr_pshape_format(known, other), i, hr_shape_format(&rest, text));
   if (!hr_shape_equal(&rest, first))
-    return HR_ERROR(INVALID_ARGUMENT, "elements of different shapes: the first has %s, the one at index %" PRId64 " %s%s",
-                    hr_shape_format(first, other), i, hr_shape_format(&rest, text), from ? " after their first axis" : "");
+    return HR_ERROR(INVALID_ARGUMENT,
+                    from ? "TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: %s but index "
+                           "%" PRId64 " has (excepting dimension 0) shape: %s"
+                         : "TensorArray has inconsistent shapes.  Index 0 has shape: %s but index %" PRId64 " has shape: %s",
+                    hr_shape_format(first, other), i, hr_shape_format(&rest, text));
   return NULL;
 }
 
@@ -91,10 +105,11 @@ static hr_status_t joined_shape(const reading_t* r, int axis_of, hr_shape_t* out
   char text[HR_SHAPE_TEXT];
   if (r->count == 0) {
     if (!hr_pshape_to_shape(r->known, &rest))
-      return HR_ERROR(UNIMPLEMENTED, "no elements, and the op's element shape %s is not fully known", hr_pshape_format(r->known, text));
+      return HR_ERROR(UNIMPLEMENTED, "TensorArray has size zero, but element shape%s %s is not fully defined", axis_of ? "_except0" : "",
+                      hr_pshape_format(r->known, text));
   } else {
     const hr_shape_t* first = &r->values[0].shape;
-    if (first->rank < axis_of) return HR_ERROR(INVALID_ARGUMENT, "concatenates elements, but the one at index 0 is a scalar");
+    if (first->rank < axis_of) return HR_ERROR(INVALID_ARGUMENT, "Concat saw a scalar shape at index 0 but requires at least vectors");
     HR_TRY(hr_shape_make(first->rank - axis_of, first->dims + axis_of, &rest));
   }
   for (int64_t i = 0; i < r->count; ++i) {
@@ -163,7 +178,7 @@ static hr_status_t read_all(hr_kernel_ctx_t* k, hr_tensor_array_t* a) {
   reading_t r = {.k = k, .array = a, .known = *(const hr_pshape_t**)hr_prepared(k)};
   HR_TRY(hr_flow_check_dtype(k, a));
   if (kind == BY_INDICES) {
-    HR_TRY(hr_want_vector(k, 1, "indices"));
+    HR_TRY(hr_flow_want_rank(k, 1, "Expected indices to be a vector, but received shape", 1, 1));
     r.count = hr_input(k, 1)->count;
     return read_joined(&r, hr_input(k, 1)->data, 0);
   }
@@ -202,17 +217,22 @@ static hr_status_t write_piece(hr_tensor_array_t* a, int64_t index, const hr_ten
 typedef enum { TO_INDICES, ROW_BY_ROW, PIECES } writing_kind_t;
 static hr_status_t scatter_rows(hr_kernel_ctx_t* k, hr_tensor_array_t* a, hr_sum_loop_t loop) {
   const hr_tensor_t *indices = hr_input(k, 1), *value = hr_input(k, 2);
-  HR_TRY(hr_want_vector(k, 1, "indices"));
-  HR_TRY(hr_want_rank_at_least(k, 2, "value", 1));
+  HR_TRY(hr_flow_want_rank(k, 1, "Expected indices to be a vector, but received shape", 1, 1));
+  HR_TRY(hr_flow_want_rank(k, 2, "Input value for unpack must be at least a vector but received shape", 1, HR_MAX_RANK));
   if (indices->count != value->shape.dims[0])
-    return HR_ERROR(INVALID_ARGUMENT, "%" PRId64 " indices for %" PRId64 " rows of value", indices->count, value->shape.dims[0]);
+    return HR_ERROR(INVALID_ARGUMENT, "Expected len(indices) == values.shape[0], but saw: %" PRId64 " vs. %" PRId64, indices->count,
+                    value->shape.dims[0]);
+  int64_t most = -1;
+  for (int64_t i = 0; i < indices->count; ++i)
+    if (((const int32_t*)indices->data)[i] > most) most = ((const int32_t*)indices->data)[i];
+  HR_TRY(hr_tensor_array_reach(a, most));
   for (int64_t i = 0; i < indices->count; ++i) HR_TRY(write_piece(a, ((const int32_t*)indices->data)[i], value, i, i + 1, true, loop));
   return NULL;
 }
 
 static hr_status_t unpack_rows(hr_kernel_ctx_t* k, hr_tensor_array_t* a, hr_sum_loop_t loop) {
   const hr_tensor_t* value = hr_input(k, 1);
-  HR_TRY(hr_want_rank_at_least(k, 1, "value", 1));
+  HR_TRY(hr_flow_want_rank(k, 1, "Input value for unpack must be at least a vector but received shape", 1, HR_MAX_RANK));
   const int64_t count = value->shape.dims[0];
   HR_TRY(hr_tensor_array_fit(a, count, true));
   for (int64_t i = 0; i < count; ++i) HR_TRY(write_piece(a, i, value, i, i + 1, true, loop));
@@ -223,13 +243,16 @@ static hr_status_t check_lengths(hr_kernel_ctx_t* k) {
   const hr_tensor_t *value = hr_input(k, 1), *lengths = hr_input(k, 2);
   const int64_t* n = lengths->data;
   int64_t total = 0;
-  HR_TRY(hr_want_rank_at_least(k, 1, "value", 1));
-  HR_TRY(hr_want_vector(k, 2, "lengths"));
+  char text[HR_SHAPE_TEXT];
+  HR_TRY(hr_flow_want_rank(k, 1, "Expected value to be at least a vector, but received shape", 1, HR_MAX_RANK));
+  HR_TRY(hr_flow_want_rank(k, 2, "Expected lengths to be a vector, received shape", 1, 1));
   for (int64_t i = 0; i < lengths->count; ++i)
     if (n[i] < 0 || __builtin_add_overflow(total, n[i], &total))
       return HR_ERROR(INVALID_ARGUMENT, "lengths[%" PRId64 "] is %" PRId64 ": lengths are rows of value", i, n[i]);
   if (total != value->shape.dims[0])
-    return HR_ERROR(INVALID_ARGUMENT, "the lengths are %" PRId64 " rows together, value has %" PRId64, total, value->shape.dims[0]);
+    return HR_ERROR(INVALID_ARGUMENT,
+                    "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is %" PRId64 " and value's shape is: %s",
+                    total, hr_shape_format(&value->shape, text));
   return NULL;
 }
 

@@ -15,10 +15,18 @@ hr_status_t hr_flow_sum_prepare(hr_prepare_ctx_t* p, void* prepared) {
   return NULL;
 }
 
+hr_status_t hr_flow_want_rank(const hr_kernel_ctx_t* k, int input, const char* what, int least, int most) {
+  const hr_shape_t* shape = &hr_input(k, input)->shape;
+  char text[HR_SHAPE_TEXT];
+  if (shape->rank >= least && shape->rank <= most) return NULL;
+  return HR_ERROR(INVALID_ARGUMENT, "%s: %s", what, hr_shape_format(shape, text));
+}
+
 hr_status_t hr_flow_check_dtype(const hr_kernel_ctx_t* k, const hr_tensor_array_t* a) {
   const hr_dtype_t held = hr_tensor_array_dtype(a), wanted = hr_output_dtype(k, 0);
   if (held == wanted) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "the TensorArray holds %s, but %s is asked for", hr_dtype_name((int)held), hr_dtype_name((int)wanted));
+  return HR_ERROR(INVALID_ARGUMENT, "TensorArray dtype is %s but Op requested dtype %s", hr_dtype_name((int)held),
+                  hr_dtype_name((int)wanted));
 }
 
 static const char* generation(hr_grad_ctx_t* g) { /* of the node being differentiated */

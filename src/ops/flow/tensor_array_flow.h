@@ -8,6 +8,8 @@
 
 /* Into *(hr_sum_loop_t*)prepared: how values of attr "T" are added; NULL when they cannot be. */
 hr_status_t hr_flow_sum_prepare(hr_prepare_ctx_t* p, void* prepared);
+/* INVALID_ARGUMENT "<what>: <shape>" unless the input's rank is in the range. */
+HR_MUST_USE hr_status_t hr_flow_want_rank(const hr_kernel_ctx_t* k, int input, const char* what, int least, int most);
 /* Attr "dtype" of a reader against what the array holds. */
 HR_MUST_USE hr_status_t hr_flow_check_dtype(const hr_kernel_ctx_t* k, const hr_tensor_array_t* a);
 

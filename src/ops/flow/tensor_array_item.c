@@ -33,7 +33,7 @@ static hr_status_t infer_read(hr_infer_t* s) {
 static hr_status_t write_item(hr_kernel_ctx_t* k) {
   hr_tensor_array_t* a;
   int64_t index;
-  HR_TRY(hr_want_rank(k, 1, "index", 0));
+  HR_TRY(hr_flow_want_rank(k, 1, "TensorArray index must be scalar, but had shape", 0, 0));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "index", &index));
   HR_TRY(hr_tensor_array_input(k, &a));
   hr_status_t status = hr_tensor_array_write(a, index, hr_input(k, 2), *(hr_sum_loop_t*)hr_prepared(k));
@@ -46,7 +46,7 @@ static hr_status_t read_item(hr_kernel_ctx_t* k) {
   hr_tensor_array_t* a;
   hr_tensor_t value = {0};
   int64_t index;
-  HR_TRY(hr_want_rank(k, 1, "index", 0));
+  HR_TRY(hr_flow_want_rank(k, 1, "TensorArray index must be scalar, but had shape", 0, 0));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "index", &index));
   HR_TRY(hr_tensor_array_input(k, &a));
   hr_status_t status = hr_flow_check_dtype(k, a);

@@ -4,6 +4,7 @@
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/flow/tensor_array.h"
+#include "ops/flow/tensor_array_flow.h"
 
 extern const hr_op_t hr_op_TensorArray, hr_op_TensorArrayV2, hr_op_TensorArrayV3, hr_op_TensorArrayGrad, hr_op_TensorArrayGradV2,
     hr_op_TensorArrayGradV3, hr_op_TensorArrayGradWithShape, hr_op_TensorArraySize, hr_op_TensorArraySizeV2, hr_op_TensorArraySizeV3,
@@ -16,8 +17,7 @@ static hr_status_t infer_array(hr_infer_t* s) {
   if (hr_infer_output_count(s) == 1) return hr_infer_set_vector(s, 0, 2);
   hr_infer_set(s, 0, &hr_pshape_scalar);
   hr_infer_set(s, 1, &hr_pshape_scalar);
-  hr_infer_set_handle(s, 0, hr_attrs_type(attrs, "dtype"),
-                      hr_attrs_bool(attrs, "identical_element_shapes") ? hr_attrs_shape(attrs, "element_shape") : &hr_pshape_unknown);
+  hr_infer_set_handle(s, 0, hr_attrs_type(attrs, "dtype"), hr_attrs_shape(attrs, "element_shape"));
   return NULL;
 }
 
@@ -73,7 +73,7 @@ static hr_status_t array_make(hr_kernel_ctx_t* k) {
   const maker_t* m = hr_prepared(k);
   hr_tensor_array_form_t form = m->form;
   hr_tensor_array_t* a;
-  HR_TRY(hr_want_rank(k, 0, "size", 0));
+  HR_TRY(hr_flow_want_rank(k, 0, "TensorArray size must be scalar, but had shape", 0, 0));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 0), "size", &form.size));
   HR_TRY(hr_tensor_array_create(&form, &a));
   hr_status_t status = hr_flow_object_add(k, hr_tensor_array_object(a), CONTAINER, m->stem, naming_of(k));
