@@ -156,7 +156,8 @@ def main():
         say("serving %s" % cluster.task_address("ps", FLAGS.task_index))
         server.join()
     else:
-        run_worker(cluster, server)
+        with tf.Graph().as_default():
+            run_worker(cluster, server)
 
 
 def arguments():
