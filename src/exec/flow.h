@@ -190,8 +190,9 @@ static inline int32_t hr_flow_merge_winner(const hr_flow_block_t* b, const hr_fl
 /* flow_run.c */
 HR_MUST_USE hr_status_t hr_flow_run(hr_plan_t* p, hr_frame_t* frame, hr_step_t* step);
 void hr_flow_fail(hr_flow_run_t* r, const hr_site_t* site, hr_status_t take_status); /* site NULL: of no node */
-void hr_flow_finish(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, hr_kernel_ctx_t* k, hr_status_t take_status,
-                    int64_t start_ns, int64_t end_ns); /* a kernel has ended */
+/* A kernel has ended; `dead`: it ran though it was dead (_Send, _Recv). */
+void hr_flow_finish(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, hr_kernel_ctx_t* k, bool dead, hr_status_t take_status,
+                    int64_t start_ns, int64_t end_ns);
 
 /* flow_calls.c */
 struct hr_flow_calls* hr_flow_calls_create(void); /* NULL: out of memory */

@@ -17,6 +17,7 @@ typedef struct flow_call {
   hr_kernel_ctx_t k;
   hr_slot_t spare;
   hr_status_t status;
+  bool dead;
   int64_t start_ns, end_ns;
 } flow_call_t;
 
@@ -130,6 +131,7 @@ void hr_flow_call(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s,
   call->block = b;
   call->site = s;
   call->status = NULL;
+  call->dead = dead;
   call->start_ns = r->step->observer ? hr_clock_now_ns() : 0;
   call->k = (hr_kernel_ctx_t){.site = s->site,
                               .slots = b->slots,
@@ -169,7 +171,7 @@ bool hr_flow_calls_take(hr_flow_run_t* r, bool wait) {
   for (flow_call_t *call = take_ended(c, wait), *next; call; call = next) {
     next = call->next;
     c->under_way--;
-    hr_flow_finish(r, call->block, call->site, &call->k, call->status, call->start_ns, call->end_ns);
+    hr_flow_finish(r, call->block, call->site, &call->k, call->dead, call->status, call->start_ns, call->end_ns);
     hr_tensor_release(&call->spare.value);
     call->next = c->free_calls;
     c->free_calls = call;

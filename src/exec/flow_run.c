@@ -46,12 +46,12 @@ static __attribute__((noinline)) void tell_observer(hr_flow_run_t* r, const hr_f
   observer->node_done(observer, s->told, b->slots, start_ns, end_ns, status);
 }
 
-void hr_flow_finish(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, hr_kernel_ctx_t* k, hr_status_t take_status,
+void hr_flow_finish(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, hr_kernel_ctx_t* k, bool dead, hr_status_t take_status,
                     int64_t start_ns, int64_t end_ns) {
   hr_status_t status = take_status;
   if (s->uses_spare) hr_tensor_release(&k->spare->value);
   if (__builtin_expect(r->step->observer != NULL, 0)) tell_observer(r, b, s, start_ns, end_ns, status);
-  const bool unset = !status && s->may_be_unset && k->is_dead;
+  const bool unset = dead || (s->may_be_unset && k->is_dead);
   if (!status && !unset && s->wanted_count) status = check_outputs(b, s);
   if (!status && s->fetch_count && !unset) status = read_references(r, b, s->fetches, s->fetch_count);
   if (__builtin_expect(status != NULL, 0)) {
@@ -59,7 +59,8 @@ void hr_flow_finish(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* 
     return;
   }
   if (r->status) return;
-  if (__builtin_expect(unset, 0)) hr_flow_ran_partly(r, b, s, -1);
+  if (__builtin_expect(dead, 0)) hr_flow_died(r, b, s);
+  else if (__builtin_expect(unset, 0)) hr_flow_ran_partly(r, b, s, -1);
   else hr_flow_ran(r, b, s);
 }
 
@@ -72,7 +73,7 @@ static inline void run_kernel(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flo
   k->is_dead = dead;
   const int64_t start_ns = watched ? hr_clock_now_ns() : 0;
   hr_status_t status = s->site->compute(k);
-  hr_flow_finish(r, b, s, k, status, start_ns, watched ? hr_clock_now_ns() : 0);
+  hr_flow_finish(r, b, s, k, dead, status, start_ns, watched ? hr_clock_now_ns() : 0);
 }
 
 /* --- control flow ------------------------------------------------------------------------------------------------------------------- */
