@@ -42,7 +42,19 @@ static bool ring_make_room(hr_queue_t* q) {
   return true;
 }
 
-static void ring_push(hr_queue_t* q, hr_element_t e) { *ring_place(q, q->count++) = e; }
+static int64_t priority_of(hr_element_t e) { return *(const int64_t*)e[0].data; }
+
+/* By priority: behind those as urgent. What comes in order costs one comparison. */
+static void ring_insert(hr_queue_t* q, hr_element_t e) {
+  int64_t at = q->count++;
+  for (; at > 0 && priority_of(*ring_place(q, at - 1)) > priority_of(e); --at) *ring_place(q, at) = *ring_place(q, at - 1);
+  *ring_place(q, at) = e;
+}
+
+static void ring_push(hr_queue_t* q, hr_element_t e) {
+  if (q->kind == HR_QUEUE_PRIORITY) ring_insert(q, e);
+  else *ring_place(q, q->count++) = e;
+}
 
 static hr_element_t ring_pop(hr_queue_t* q) {
   hr_element_t e;
@@ -64,8 +76,11 @@ static void ring_push_front(hr_queue_t* q, hr_element_t e) {
     return;
   }
   q->head = (q->head - 1) & (q->room - 1);
-  q->items[q->head] = e;
   q->count++;
+  int64_t at = 0; /* by priority: before those as urgent, since it was there before them */
+  for (; q->kind == HR_QUEUE_PRIORITY && at + 1 < q->count && priority_of(*ring_place(q, at + 1)) < priority_of(e); ++at)
+    *ring_place(q, at) = *ring_place(q, at + 1);
+  *ring_place(q, at) = e;
 }
 
 /* --- the lines ----------------------------------------------------------------------------------------------------------------------- */
@@ -111,7 +126,7 @@ static bool move_taker(hr_queue_t* q, hr_queue_attempt_t* a) {
   const bool closed = q->closed && !q->givers;
   while (a->at < a->count && q->count > (closed ? 0 : q->min_after)) a->elements[a->at++] = ring_pop(q);
   if (a->at < a->count && closed) {
-    if (a->up_to && a->at > 0) {
+    if (a->up_to && a->at > 0 && q->kind != HR_QUEUE_PRIORITY) {
       a->count = a->at;
     } else {
       const int64_t wanted = a->count, had = a->at;
@@ -292,14 +307,19 @@ const hr_resource_type_t hr_queue_type = {"tensorflow::QueueInterface", queue_de
 /* A queue's attrs, checked. */
 typedef struct {
   int64_t capacity, min_after;
-  int components, shape_count;
+  int lead;                     /* components before those of the attrs: the priority */
+  int components, shape_count;  /* of the attrs */
   const int32_t* types;
   const hr_pshape_t* const* shapes;
 } queue_attrs_t;
 
+static int32_t attrs_type(const queue_attrs_t* a, int i) { return i < a->lead ? HR_I64 : a->types[i - a->lead]; }
+static const hr_pshape_t* attrs_shape(const queue_attrs_t* a, int i) { return i < a->lead ? &hr_pshape_scalar : a->shapes[i - a->lead]; }
+static bool has_shapes(const queue_attrs_t* a) { return a->lead > 0 || a->shape_count > 0; }
+
 static hr_status_t check_shapes(hr_queue_kind_t kind, const queue_attrs_t* a) {
   char text[HR_SHAPE_TEXT];
-  if (a->shape_count != a->components && (a->shape_count != 0 || kind == HR_QUEUE_PADDING))
+  if (a->shape_count != a->components && (a->shape_count != 0 || kind == HR_QUEUE_PADDING || kind == HR_QUEUE_PRIORITY))
     return HR_ERROR(INVALID_ARGUMENT, "%d shapes for %d components; a shape for each was expected", a->shape_count, a->components);
   for (int i = 0; i < a->shape_count; ++i) {
     if (a->shapes[i]->rank < 0 || (kind != HR_QUEUE_PADDING && !hr_pshape_is_known(a->shapes[i])))
@@ -314,6 +334,7 @@ static hr_status_t read_attrs(hr_queue_kind_t kind, const hr_node_attrs_t* attrs
   a->capacity = hr_attrs_int(attrs, "capacity");
   if (a->capacity < 0) a->capacity = INT64_MAX;
   a->min_after = kind == HR_QUEUE_SHUFFLE ? hr_attrs_int(attrs, "min_after_dequeue") : 0;
+  a->lead = kind == HR_QUEUE_PRIORITY ? 1 : 0;
   a->types = hr_attrs_types(attrs, "component_types", &a->components);
   a->shapes = shapes->u.shapes;
   a->shape_count = shapes->count;
@@ -326,14 +347,15 @@ static hr_status_t read_attrs(hr_queue_kind_t kind, const hr_node_attrs_t* attrs
 static hr_status_t keep_attrs(hr_queue_t* q, const queue_attrs_t* a) {
   q->capacity = a->capacity;
   q->min_after = a->min_after;
-  q->components = a->components;
-  q->types = hr_arena_array(&q->arena, (size_t)a->components, sizeof *q->types);
+  q->components = a->lead + a->components;
+  q->types = hr_arena_array(&q->arena, (size_t)q->components, sizeof *q->types);
   if (!q->types) return hr_status_out_of_memory();
-  memcpy(q->types, a->types, (size_t)a->components * sizeof *q->types);
-  if (!a->shape_count) return NULL;
-  q->shapes = hr_arena_array(&q->arena, (size_t)a->shape_count, sizeof *q->shapes);
+  for (int i = 0; i < q->components; ++i) q->types[i] = attrs_type(a, i);
+  if (!has_shapes(a)) return NULL;
+  q->shapes = hr_arena_array(&q->arena, (size_t)q->components, sizeof *q->shapes);
   if (!q->shapes) return hr_status_out_of_memory();
-  for (int i = 0; i < a->shape_count; ++i) HR_TRY(hr_pshape_make(&q->arena, a->shapes[i]->rank, a->shapes[i]->dims, &q->shapes[i]));
+  for (int i = 0; i < q->components; ++i)
+    HR_TRY(hr_pshape_make(&q->arena, attrs_shape(a, i)->rank, attrs_shape(a, i)->dims, &q->shapes[i]));
   return NULL;
 }
 
@@ -365,10 +387,10 @@ hr_status_t hr_queue_create(hr_queue_kind_t kind, const hr_node_attrs_t* attrs, 
 hr_status_t hr_queue_check_shared(const hr_queue_t* q, hr_queue_kind_t kind, const hr_node_attrs_t* attrs) {
   queue_attrs_t a;
   HR_TRY(read_attrs(kind, attrs, &a));
-  bool same = q->kind == kind && q->capacity == a.capacity && q->min_after == a.min_after && q->components == a.components &&
-              !q->shapes == !a.shape_count;
-  for (int i = 0; same && i < a.components; ++i)
-    same = q->types[i] == a.types[i] && (!q->shapes || hr_pshape_equal(q->shapes[i], a.shapes[i]));
+  bool same = q->kind == kind && q->capacity == a.capacity && q->min_after == a.min_after && q->components == a.lead + a.components &&
+              !q->shapes == !has_shapes(&a);
+  for (int i = 0; same && i < q->components; ++i)
+    same = q->types[i] == attrs_type(&a, i) && (!q->shapes || hr_pshape_equal(q->shapes[i], attrs_shape(&a, i)));
   return same ? NULL
               : HR_ERROR(INVALID_ARGUMENT, "queue '%s' is shared with a node whose kind, capacity, types or shapes are others", q->name);
 }

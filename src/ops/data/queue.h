@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A queue of elements, each a tuple of tensors: first in first out, shuffling, or padding. The object behind queue handles.
+/* A queue of elements, each a tuple of tensors: first in first out, shuffling, padding, or by priority. The object behind queue handles.
  *
  * Enqueues and dequeues that cannot finish wait in two lines, first come first served; whatever changes the queue moves both lines on. A
  * waiter whose step is cancelled (deadline, closed session) leaves its line and gives back what it took: the queue stays as usable as
@@ -11,7 +11,7 @@
 #include "rt/cancel.h"
 #include "rt/resource.h"
 
-typedef enum { HR_QUEUE_FIFO, HR_QUEUE_SHUFFLE, HR_QUEUE_PADDING } hr_queue_kind_t;
+typedef enum { HR_QUEUE_FIFO, HR_QUEUE_SHUFFLE, HR_QUEUE_PADDING, HR_QUEUE_PRIORITY } hr_queue_kind_t;
 typedef hr_tensor_t* hr_element_t; /* an array of the queue's components, each one share; own memory */
 
 typedef struct hr_queue_attempt hr_queue_attempt_t;
@@ -21,7 +21,7 @@ typedef struct hr_queue {
   hr_queue_kind_t kind;
   char* name;
   int64_t capacity, min_after;  /* capacity INT64_MAX: no limit */
-  int components;
+  int components;               /* by priority: the first is that, an int64 scalar which the attrs do not list */
   int32_t* types;
   const hr_pshape_t** shapes;   /* NULL: any */
   hr_arena_t arena;             /* of types and shapes */
@@ -48,7 +48,7 @@ void hr_element_destroy(hr_element_t e, int components); /* accepts NULL */
  * the step is cancelled. With `defer` it does not wait: the step will, at its end. */
 HR_MUST_USE hr_status_t hr_queue_give(hr_queue_t* q, hr_step_t* step, hr_element_t* take_elements, int64_t count, bool defer);
 /* Takes `count` elements, waiting for them; OUT_OF_RANGE when the queue is closed with fewer left, unless `up_to` and there is one: then
- * *out_count tells. */
+ * *out_count tells (a queue by priority does not make do with fewer). */
 HR_MUST_USE hr_status_t hr_queue_take(hr_queue_t* q, hr_step_t* step, int64_t count, bool up_to, hr_element_t* out, int64_t* out_count);
 /* No more enqueues. CANCELLED when closed before, unless `cancel_givers`, which also ends those that wait. */
 HR_MUST_USE hr_status_t hr_queue_close(hr_queue_t* q, bool cancel_givers);

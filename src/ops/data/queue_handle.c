@@ -7,7 +7,7 @@
 #include "rt/variable.h"
 
 extern const hr_op_t hr_op_FIFOQueue, hr_op_FIFOQueueV2, hr_op_RandomShuffleQueue, hr_op_RandomShuffleQueueV2, hr_op_PaddingFIFOQueue,
-    hr_op_PaddingFIFOQueueV2;
+    hr_op_PaddingFIFOQueueV2, hr_op_PriorityQueue, hr_op_PriorityQueueV2, hr_op_FakeQueue;
 
 /* 1. shapes */
 static hr_status_t infer_reference(hr_infer_t* s) { return hr_infer_set_vector(s, 0, 2); }
@@ -16,7 +16,8 @@ static hr_status_t infer_handle(hr_infer_t* s) { /* what a handle can say: the o
   int count;
   const int32_t* types = hr_attrs_types(hr_infer_attrs(s), "component_types", &count);
   hr_infer_set(s, 0, &hr_pshape_scalar);
-  if (count == 1) hr_infer_set_handle(s, 0, hr_dtype_base(types[0]), shapes->count == 1 ? shapes->u.shapes[0] : NULL);
+  const bool is_listed = hr_infer_attrs(s)->def->op->kernels->arg != (const void*)(intptr_t)HR_QUEUE_PRIORITY;
+  if (count == 1 && is_listed) hr_infer_set_handle(s, 0, hr_dtype_base(types[0]), shapes->count == 1 ? shapes->u.shapes[0] : NULL);
   return NULL;
 }
 
@@ -27,7 +28,11 @@ typedef struct {
   hr_variable_t* reference;
 } maker_t;
 
-typedef struct { hr_queue_kind_t kind; const hr_node_attrs_t* attrs; hr_str_t name; } make_t;
+typedef struct {
+  hr_queue_kind_t kind;
+  const hr_node_attrs_t* attrs;
+  hr_str_t name;
+} make_t;
 static hr_status_t make_queue(void* arg, hr_resource_t** out) {
   const make_t* m = arg;
   hr_queue_t* q;
@@ -63,8 +68,10 @@ static hr_status_t make_handle(hr_prepare_ctx_t* p, maker_t* m) {
   h->object = hr_resource_retain(&m->queue->base);
   h->release_object = release_object;
   hr_status_t status = hr_tensor_create(HR_RESOURCE, &scalar, &m->handle);
-  if (status) hr_handle_release(h);
-  else *(hr_handle_t**)m->handle.data = h;
+  if (status)
+    hr_handle_release(h);
+  else
+    *(hr_handle_t**)m->handle.data = h;
   return status;
 }
 
@@ -99,6 +106,26 @@ static hr_status_t give_reference(hr_kernel_ctx_t* k) {
   return NULL;
 }
 
+/* A reference that names the queue of a handle, for ops of the older kind. */
+static hr_status_t create_fake(hr_prepare_ctx_t* p, void* state) { return hr_variable_create(HR_STRING, hr_str(p->node_name), state); }
+static void drop_fake(void* state) { hr_resource_release(*(hr_resource_t**)state); }
+
+static hr_status_t give_fake(hr_kernel_ctx_t* k) {
+  hr_variable_t* v = *(hr_variable_t**)hr_state(k);
+  const hr_tensor_t* t = hr_input(k, 0);
+  const hr_handle_t* h = t->dtype == HR_RESOURCE && t->count == 1 ? *(hr_handle_t**)t->data : NULL;
+  const hr_shape_t pair = hr_shape_vector(2);
+  hr_tensor_t names;
+  if (!h) return HR_ERROR(INVALID_ARGUMENT, "input 0 is not a handle of a queue");
+  HR_TRY(hr_tensor_create(HR_STRING, &pair, &names));
+  hr_status_t status = hr_tstring_set(names.data, h->container);
+  if (!status) status = hr_tstring_set((hr_tstring_t*)names.data + 1, h->name);
+  if (!status) status = hr_variable_assign(v, &names);
+  hr_tensor_release(&names);
+  if (!status) hr_output_ref(k, 0, v);
+  return status;
+}
+
 /* 3. the queue behind an input */
 static hr_status_t queue_of_reference(const hr_kernel_ctx_t* k, hr_variable_t* v, hr_resource_t** out) {
   hr_tensor_t names;
@@ -127,12 +154,13 @@ hr_status_t hr_queue_input(const hr_kernel_ctx_t* k, hr_queue_t** out) {
 }
 
 /* 4. definitions */
-#define COMMON "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; "
-#define PLACE "container: string = ''; shared_name: string = ''"
-#define QUEUE(Name, which, more, text)                                                 \
+#define COMMON                         "component_types: list(type) >= 1; shapes: list(shape) >= 0 = []; capacity: int = -1; "
+#define PLACE                          "container: string = ''; shared_name: string = ''"
+#define QUEUE(Name, which, more, text) QUEUE_OF(Name, which, COMMON more PLACE, text)
+#define QUEUE_OF(Name, which, attrs_text, text)                                        \
   const hr_op_t hr_op_##Name = {.name = #Name,                                         \
                                 .sig = "-> handle: Ref(string)",                       \
-                                .attrs = COMMON more PLACE,                            \
+                                .attrs = attrs_text,                                   \
                                 .flags = HR_OP_STATEFUL,                               \
                                 .shape = infer_reference,                              \
                                 HR_KERNELS({.state_bytes = sizeof(maker_t),            \
@@ -144,7 +172,7 @@ hr_status_t hr_queue_input(const hr_kernel_ctx_t* k, hr_queue_t** out) {
                                 HR_HERE};                                              \
   const hr_op_t hr_op_##Name##V2 = {.name = #Name "V2",                                \
                                     .sig = "-> handle: resource",                      \
-                                    .attrs = COMMON more PLACE,                        \
+                                    .attrs = attrs_text,                               \
                                     .flags = HR_OP_STATEFUL,                           \
                                     .shape = infer_handle,                             \
                                     HR_KERNELS({.host_outputs = 1,                     \
@@ -159,3 +187,17 @@ QUEUE(FIFOQueue, HR_QUEUE_FIFO, "", "a queue: first in, first out");
 QUEUE(RandomShuffleQueue, HR_QUEUE_SHUFFLE, "min_after_dequeue: int = 0; " HR_SEED_ATTRS "; ",
       "a queue that gives its elements in random order");
 QUEUE(PaddingFIFOQueue, HR_QUEUE_PADDING, "", "a queue that pads the elements of a batch to one shape");
+QUEUE_OF(PriorityQueue, HR_QUEUE_PRIORITY, "component_types: list(type) >= 0 = []; shapes: list(shape) >= 0; capacity: int = -1; " PLACE,
+         "a queue that gives the element of the lowest priority, its first component, first");
+const hr_op_t hr_op_FakeQueue = {.name = "FakeQueue",
+                                 .sig = "resource: resource -> handle: Ref(string)",
+                                 .attrs = "",
+                                 .flags = HR_OP_STATEFUL,
+                                 .shape = infer_reference,
+                                 HR_KERNELS({.host_inputs = 1,
+                                             .state_bytes = sizeof(hr_variable_t*),
+                                             .create_state = create_fake,
+                                             .destroy_state = drop_fake,
+                                             .compute = give_fake}),
+                                 .doc = "the queue of a handle, for ops that take references",
+                                 HR_HERE};
