@@ -6,6 +6,7 @@
 #include "graph/const_eval.h"
 #include "graph/import.h"
 #include "graph/validate.h"
+#include "session/passes.h"
 
 static void must(hr_status_t status) {
   if (status) abort();
@@ -35,6 +36,25 @@ static void ask_values(hr_graph_t* g) {
   }
 }
 
+/* Functions in the place of calls, branches and loops as dataflow: a status, or a legal graph. */
+static void expand(hr_graph_t* g) {
+  hr_node_t* targets[50];
+  hr_prune_request_t q = {.targets = targets};
+  hr_session_options_t options;
+  hr_program_t p = {0};
+  hr_session_options_init(&options);
+  for (int64_t i = 0; i < g->nodes.count && q.target_count < 50; ++i) targets[q.target_count++] = g->nodes.data[i];
+  hr_mutex_lock(&g->mu);
+  hr_status_t status = hr_program_create(g, &q, &p);
+  hr_mutex_unlock(&g->mu);
+  if (!status) {
+    status = hr_pass_inline(&p, &options);
+    if (!status) must(hr_graph_validate(p.graph));
+    hr_program_deinit(&p);
+  }
+  hr_status_release(status);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hr_graph_t* g = NULL;
   hr_import_options_t options = {
@@ -45,6 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   must(hr_graph_validate(g));
   if (!status) go_round(g);
   if (!status) ask_values(g);
+  if (!status) expand(g);
   hr_status_release(status);
   hr_graph_destroy(g);
   return 0;
