@@ -103,7 +103,7 @@ hr_status_t hr_expand_add(hr_expand_t* x, const hr_node_t* like, const char* res
   desc.device = like->device;
   desc.skip_shapes = true;
   HR_TRY(hr_graph_add(x->g, &desc, out));
-  if (!desc.allow_missing_inputs) hr_shapes_try(x->g, *out);
+  if (!desc.allow_missing_inputs) HR_TRY(hr_shapes_try(x->g, *out));
   ++x->added;
   return x->edit->added(x, like);
 }

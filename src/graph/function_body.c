@@ -403,6 +403,7 @@ static hr_status_t inputs_take(body_t* b, const body_node_t* n, bool* out_inner)
 static hr_status_t attrs_add_twin(body_t* b, const body_node_t* n) {
   const hr_op_def_t* def = NULL;
   hr_status_t status = hr_function_or_op(b->g, n->op, &def);
+  if (status && hr_status_code(status) != HR_NOT_FOUND) return status;
   hr_status_release(status); /* adding the node says it */
   if (!def || !(def->op->flags & HR_OP_IMPURE)) return NULL;
   hr_named_attr_t attr = {HR_STR("_forward_twin"), {.kind = HR_ATTR_STRING}};
@@ -431,8 +432,7 @@ static hr_status_t node_add(body_t* b, body_node_t* n) {
   d.attrs = b->named.data;
   d.attr_count = (int32_t)b->named.count;
   HR_TRY(hr_graph_add(b->g, &d, &n->node));
-  hr_shapes_try(b->g, n->node);
-  return NULL;
+  return hr_shapes_try(b->g, n->node);
 }
 
 static hr_status_t close_loops(body_t* b) {

@@ -99,7 +99,9 @@ static hr_status_t add_take_controls(add_t* a, const hr_import_node_t* n) {
 static hr_status_t add_node(add_t* a, hr_import_node_t* n) {
   const hr_op_def_t* def = NULL;
   hr_status_t status = hr_function_or_op(a->im->g, n->op, &def);
+  a->attrs.count = 0;
   if (status) {
+    if (hr_status_code(status) != HR_NOT_FOUND) return status;
     hr_status_release(status); /* hr_graph_add says it better */
   } else if ((status = add_take_attrs(a, n, def))) {
     return hr_status_note(status, "node '%.*s' (%.*s): ", HR_STR_ARG(n->name), HR_STR_ARG(n->op));

@@ -134,9 +134,10 @@ hr_status_t hr_shapes_apply_attr(hr_graph_t* g, hr_node_t* n) {
   return NULL;
 }
 
-void hr_shapes_try(hr_graph_t* g, hr_node_t* node) {
+hr_status_t hr_shapes_try(hr_graph_t* g, hr_node_t* node) {
   hr_status_t status = hr_shapes_infer(g, node);
-  if (!status) return;
+  if (!status || hr_status_code(status) == HR_RESOURCE_EXHAUSTED) return status;
   hr_status_release(status);
   for (int32_t i = 0; i < node->output_count; ++i) node->shapes[i] = &hr_pshape_unknown;
+  return NULL;
 }

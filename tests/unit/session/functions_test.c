@@ -6,6 +6,7 @@
 #include "graph/import.h"
 #include "graph/validate.h"
 #include "rt/variable.h"
+#include "session/pipeline.h"
 #include "session/session.h"
 #include "unit/exec/maker.h"
 #include "wire/text.h"
@@ -149,7 +150,7 @@ HR_TEST(effects_come_with_the_call_once_and_in_order) {
 }
 
 #define BRANCH_ADD                                                                           \
-  FUNCTION("BranchAdd", ARG_R("r") ARG("a") OUT("y"),                                              \
+  FUNCTION("BranchAdd", ARG_R("r") ARG("a") OUT("y"),                                        \
            INNER(OP("add", "AssignAddVariableOp") IN("r") IN("a") TYPE("dtype", "DT_FLOAT")) \
                INNER(OP("y", "Identity") IN("a") IN("^add") T) RET("y", "y:output:0"))
 #define BRANCH_PASS FUNCTION("Pass", ARG_R("r") ARG("a") OUT("y"), INNER(OP("y", "Neg") IN("a") T) RET("y", "y:y:0"))
@@ -158,10 +159,8 @@ HR_TEST(effects_come_with_the_call_once_and_in_order) {
 static void check_branches(const char* op) {
   char text[4096];
   snprintf(text, sizeof text,
-           X VARIABLE COND "node { " OP("if", "%s") IN("positive") IN("v") IN("x")
-               IF("BranchAdd", "Pass", "DT_BOOL", R_F32, F32) "} "
-                   NODE(OP("after", "ReadVariableOp") IN("v") IN("^if") TYPE("dtype", "DT_FLOAT"))
-                   LIBRARY(BRANCH_ADD BRANCH_PASS),
+           X VARIABLE COND "node { " OP("if", "%s") IN("positive") IN("v") IN("x") IF("BranchAdd", "Pass", "DT_BOOL", R_F32, F32) "} " NODE(
+               OP("after", "ReadVariableOp") IN("v") IN("^if") TYPE("dtype", "DT_FLOAT")) LIBRARY(BRANCH_ADD BRANCH_PASS),
            op);
   world_t w = world_open(text);
   world_target(&w, "init", 0);
@@ -241,14 +240,13 @@ HR_TEST(small_ops_of_branches) {
 }
 
 /* --- recursion ----------------------------------------------------------------------------------------------------------------------- */
-#define FACT                                                                                                                             \
-  FUNCTION("Factorial", ARG("n") OUT("y"), \
-           INNER(OP("if", "If") IN("n") IN("n") IF("More", "One", "DT_FLOAT", F32, F32)) RET("y", "if:output:0"))                        \
-  FUNCTION("One", ARG("n") OUT("y"), INNER(OP("one", "Const") CONST("1")) RET("y", "one:output:0"))                                      \
-  FUNCTION("More", ARG("n") OUT("y"),                                                                                                    \
-           INNER(OP("one", "Const") CONST("1")) INNER(OP("m", "Sub") IN("n") IN("one:output:0") T) \
-               INNER(OP("rest", "Factorial") IN("m:z:0")) \
-               INNER(OP("y", "Mul") IN("n") IN("rest:y:0") T) RET("y", "y:z:0"))
+#define FACT                                                                                                      \
+  FUNCTION("Factorial", ARG("n") OUT("y"),                                                                        \
+           INNER(OP("if", "If") IN("n") IN("n") IF("More", "One", "DT_FLOAT", F32, F32)) RET("y", "if:output:0")) \
+  FUNCTION("One", ARG("n") OUT("y"), INNER(OP("one", "Const") CONST("1")) RET("y", "one:output:0"))               \
+  FUNCTION("More", ARG("n") OUT("y"),                                                                             \
+           INNER(OP("one", "Const") CONST("1")) INNER(OP("m", "Sub") IN("n") IN("one:output:0") T)                \
+               INNER(OP("rest", "Factorial") IN("m:z:0")) INNER(OP("y", "Mul") IN("n") IN("rest:y:0") T) RET("y", "y:z:0"))
 #define FOREVER FUNCTION("Forever", ARG("n") OUT("y"), INNER(OP("again", "Forever") IN("n")) RET("y", "again:y:0"))
 
 HR_TEST(recursion_ends_with_its_value_or_an_error) {
@@ -414,6 +412,61 @@ HR_TEST(changed_bytes_never_crash) {
   check_changed(
       X NODE(OP("one", "Const") CONST("1")) NODE(OP("while", "While") IN("x") IN("one") WHILE("Body")) LIBRARY(LOOP_COND LOOP_BODY), 200);
   check_changed(X NODE(OP("fact", "Factorial") IN("x")) LIBRARY(FACT), 200);
+}
+
+/* --- allocations that fail -------------------------------------------------------------------------------------------------------------
+ */
+static hr_writer_t fault_bytes;
+
+/* Through the passes. */
+static hr_status_t fault_prepare(hr_graph_t* g, const char* fetch) {
+  hr_value_t feed = {hr_graph_find(g, HR_STR("x")), 0}, want = {hr_graph_find(g, hr_str(fetch)), 0};
+  hr_prune_request_t q = {.feeds = &feed, .feed_count = 1, .fetches = &want, .fetch_count = 1};
+  hr_session_options_t options;
+  hr_program_t program = {0};
+  hr_session_options_init(&options);
+  HR_TRY(hr_pipeline_run(g, &q, &options, NULL, &program));
+  hr_program_deinit(&program);
+  return NULL;
+}
+
+static hr_status_t fault_gradient(hr_graph_t* g) {
+  hr_value_t y = {hr_graph_find(g, HR_STR("cube")), 0}, x = {hr_graph_find(g, HR_STR("x")), 0};
+  hr_gradient_t out = {0};
+  hr_grad_request_t q = {.ys = &y, .y_count = 1, .xs = &x, .x_count = 1};
+  hr_mutex_lock(&g->mu);
+  hr_status_t status = hr_grad_build(g, &q, &out);
+  hr_mutex_unlock(&g->mu);
+  return status ? status : fault_prepare(g, out.dense.node->name.data);
+}
+
+static hr_status_t import_and_prepare(void) {
+  static const char* const fetches[] = {"if", "while", "factorial"};
+  hr_graph_t* g = NULL;
+  HR_TRY(hr_graph_create(&g));
+  hr_status_t status = hr_import_graph_def(g, fault_bytes.data, fault_bytes.size, NULL, NULL);
+  for (int i = 0; i < 3 && !status; ++i) status = fault_prepare(g, fetches[i]);
+  if (!status) status = fault_gradient(g);
+  hr_graph_destroy(g);
+  return status;
+}
+
+#define NEGATE FUNCTION("Negate", ARG("a") OUT("y"), INNER(OP("y", "Neg") IN("a") T) RET("y", "y:y:0"))
+
+HR_TEST(every_allocation_may_fail) {
+  const char* nodes =
+      X COND NODE(OP("one", "Const") CONST("1")) NODE(OP("if", "If") IN("positive") IN("x") IF("Twice", "Negate", "DT_BOOL", F32, F32))
+          NODE(OP("while", "While") IN("x") IN("one") WHILE("Body")) NODE(OP("factorial", "Factorial") IN("x"));
+  const char* library = NODE(OP("cube", "Cube") IN("x")) LIBRARY(TWICE NEGATE CUBE LOOP_COND LOOP_BODY);
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  hr_strbuf_init(&fault_bytes);
+  hr_strbuf_format(&text, "%s%slibrary { %s } ", nodes, library, FACT);
+  HR_REQUIRE_OK(hr_text_parse(hr_messages_find(HR_STR("GraphDef")), hr_strbuf_view(&text), &fault_bytes));
+  HR_REQUIRE_OK(import_and_prepare());
+  HR_TEST_EVERY_ALLOCATION_FAILS(import_and_prepare);
+  hr_strbuf_deinit(&fault_bytes);
+  hr_strbuf_deinit(&text);
 }
 
 HR_TEST_MAIN()
