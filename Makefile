@@ -63,8 +63,9 @@ check: setup ## runs the style scripts
 bench: install-python ## measures against TensorFlow: make bench TF_PYTHON=/path/to/python; writes bench/results.md
 	@$(PY) bench/run.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
 
-conformance: setup-test build ## compares with TensorFlow in TF_PYTHON: the golden cases on its library
+conformance: setup-test build ## compares with TensorFlow in TF_PYTHON: the golden cases on its library; clusters of mixed make
 	@$(PY) tests/conformance.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
+	@$(PY) tests/conformance_cluster.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
 
 asan: setup-test ## all C tests under ASan and UBSan
 	@$(SANITIZED) -B $(BUILD)/asan -DHEADRACE_SANITIZE=address,undefined

@@ -85,7 +85,8 @@ static hr_status_t try_once(const hr_remote_peer_t* peer, const hr_remote_call_t
   hr_cancel_entry_t entry = {.callback = cancel_attempt, .arg = &a};
   const bool registered = c->cancel && hr_cancel_register(c->cancel, &entry);
   if (c->cancel && !registered) a.is_cancelled = true;
-  peer->transport->call(peer->channel, paths[c->method], &request, deadline_ms, !c->once, &a.call);
+  const bool waits = c->method == HR_MASTER_CreateSession || c->method == HR_MASTER_Reset;
+  peer->transport->call(peer->channel, paths[c->method], &request, deadline_ms, waits, &a.call);
   wait_attempt(&a);
   if (registered) hr_cancel_deregister(c->cancel, &entry);
   deinit_attempt(&a);

@@ -162,13 +162,12 @@ static void act(actor_t* a, const hr_exchange_t* e) {
   }
 }
 
-/* --- what was sent -----------------------------------------------------------------------------------------------------------------------
- */
+/* --- what was sent -------------------------------------------------------------------------------------------------------------------- */
 
 /* Field by field in the order of the record's: graphs as graphs, the rest byte for byte. */
 static void compare_request(const hr_exchange_t* e, hr_str_t got) {
-  const bool creates = hr_str_has_suffix(e->method, HR_STR("/CreateSession")),
-             extends = hr_str_has_suffix(e->method, HR_STR("/ExtendSession"));
+  const bool creates = hr_str_has_suffix(e->method, HR_STR("/CreateSession"));
+  const bool extends = hr_str_has_suffix(e->method, HR_STR("/ExtendSession"));
   const uint32_t graph = creates ? HR_KEY_SPAN(1) : extends ? HR_KEY_SPAN(2) : 0, target = creates ? HR_KEY_SPAN(3) : 0;
   const uint32_t id = hr_str_has_suffix(e->method, HR_STR("/PartialRunSetup")) ? HR_KEY_VARINT(5) : HR_KEY_VARINT(8);
   hr_cursor_t a = hr_cursor_make(e->request.data, e->request.size), b = hr_cursor_make(got.data, got.size);
