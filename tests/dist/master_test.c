@@ -20,7 +20,7 @@ static void check_parts(task_cluster_t* c, const hr_exchanges_t* record, int mos
     if (!want || !HR_CHECK(got != NULL)) return;
     compare_parts(compare_field(want->request, HR_KEY_SPAN(2)), compare_field(got->request, HR_KEY_SPAN(2)));
     HR_CHECK_EQ_I64(compare_field(got->request, HR_KEY_SPAN(8)).size,
-                    compare_field(want->request, HR_KEY_SPAN(8)).size); /* maps have no order */
+                    compare_field(want->request, HR_KEY_SPAN(8)).size); /* a map has no order */
     HR_CHECK(compare_number(got->request, HR_KEY_VARINT(6)) == 1);
   }
 }
