@@ -42,7 +42,7 @@ def losses(session, loss, train, x, y, steps=25):
 
 result = {}
 for name in ["softmax", "network"]:
-    with tf.Graph().as_default():
+    with tf.Graph().as_default(), tf.variable_scope(name + "_of_" + sys.argv[2]): # clients of one cluster share what has one name
         x, y = tf.placeholder(tf.float32, [None, 20]), tf.placeholder(tf.int32, [None])
         with tf.device(WORKER):
             h, last = x, 20
