@@ -150,7 +150,7 @@ hr_status_t hr_grad_walk_items(hr_grad_pass_t* p, int32_t frame) {
   const hr_grad_loop_t* l = &p->loops[frame];
   for (int64_t i = l->items.count - 1; i >= 0; --i) {
     hr_node_t* n = l->items.data[i];
-    if (hr_grad_is_class(n, HR_NODE_EXIT))
+    if (hr_grad_is_class(n, HR_NODE_EXIT) && p->frames.of_node[n->id] > 0)
       HR_TRY(hr_grad_while_build(p, p->frames.of_node[n->id]));
     else if (!is_machinery(n))
       HR_TRY(visit_node(p, n));

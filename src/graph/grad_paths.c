@@ -115,7 +115,7 @@ static hr_status_t search_close(hr_grad_pass_t* p, hr_node_t* node) {
 }
 
 static const hr_grad_loop_t* search_loop(const hr_grad_pass_t* p, const hr_node_t* n) { /* that an Exit leaves, once loops are known */
-  return p->loops && hr_grad_is_class(n, HR_NODE_EXIT) ? &p->loops[p->frames.of_node[n->id]] : NULL;
+  return p->loops && hr_grad_is_class(n, HR_NODE_EXIT) && p->frames.of_node[n->id] > 0 ? &p->loops[p->frames.of_node[n->id]] : NULL;
 }
 
 /* Producer number i, NULL beyond the last (a loop's Exit: first all that enters it). */
@@ -204,7 +204,7 @@ static hr_status_t sort_items(hr_grad_pass_t* p) {
   for (int64_t i = 0; i < p->order.count; ++i) {
     hr_node_t* n = p->order.data[i];
     int32_t frame = p->frames.of_node[n->id];
-    if (hr_grad_is_class(n, HR_NODE_EXIT)) {
+    if (search_loop(p, n)) {
       if (p->loops[frame].exit) continue;
       p->loops[frame].exit = n;
       frame = hr_frames_of_output(&p->frames, n);

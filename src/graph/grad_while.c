@@ -91,7 +91,7 @@ static hr_status_t flow_into(while_t* w, node_stack_t* stack, hr_value_t v) {
 
 static hr_status_t flow_through(while_t* w, node_stack_t* stack, hr_node_t* n) {
   if (hr_grad_is_loop_switch(n) && w->p->frames.of_node[n->id] == w->frame) return flow_open(w, stack, var_of_switch(w, n));
-  if (hr_grad_is_class(n, HR_NODE_EXIT)) { /* of a loop within: through all that enters it */
+  if (hr_grad_is_class(n, HR_NODE_EXIT) && w->p->frames.of_node[n->id] > 0) { /* of a loop within: through all that enters it */
     const hr_grad_loop_t* inner = &w->p->loops[w->p->frames.of_node[n->id]];
     for (int64_t i = 0; i < inner->enters.count; ++i) HR_TRY(flow_into(w, stack, inner->enters.data[i]->inputs[0]));
     return NULL;
