@@ -169,7 +169,7 @@ def arguments():
     p.add_argument("--train_dir", default="/tmp/mnist_replica", metavar="DIR",
                    help="checkpoints, seen by all tasks (%(default)s); servers let graphs touch no other folder (HEADRACE_SERVER_ROOT)")
     p.add_argument("--data", default=DEBIAN, metavar="DIR", help="folder with {train,t10k}-{images-idx3,labels-idx1}-ubyte[.gz] (%(default)s)")
-    p.add_argument("--steps", type=int, default=800, metavar="N", help="of all workers together (%(default)s)")
+    p.add_argument("--steps", type=int, default=1000, metavar="N", help="of all workers together (%(default)s)")
     p.add_argument("--batch", type=int, default=64, metavar="N", help="images a step (%(default)s)")
     p.add_argument("--rate", type=float, default=1e-3, metavar="X", help="learning rate (%(default)s)")
     p.add_argument("--save_secs", type=float, default=10, metavar="S", help="seconds between checkpoints (%(default)s)")

@@ -114,7 +114,7 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--ps", type=int, default=2, metavar="N", help="parameter servers (%(default)s)")
     p.add_argument("--workers", type=int, default=2, metavar="N", help="(%(default)s)")
-    p.add_argument("--steps", type=int, default=800, metavar="N", help="of all workers together (%(default)s)")
+    p.add_argument("--steps", type=int, default=1000, metavar="N", help="of all workers together (%(default)s)")
     p.add_argument("--kill-one", action="store_true", help="kill the last parameter server half way and start it again")
     p.add_argument("--accuracy", type=float, default=0.86, metavar="X", help="fail below it (%(default)s)")
     p.add_argument("--train_dir", metavar="DIR", help="where checkpoints go (a temporary folder)")

@@ -165,6 +165,17 @@ def _as_list(x):
     return list(x) if isinstance(x, (list, tuple)) else [x]
 
 
+def _not_differentiated(graph):
+    """What leaves loops made with back_prop=False."""
+    stops, loops = [], [c for key in (GraphKeys.WHILE_CONTEXT, GraphKeys.COND_CONTEXT) for c in graph._collections.get(key, ())]
+    while loops:
+        context = loops.pop()
+        loops.extend(context._nested)
+        if context.IsWhileContext() and not context.back_prop:
+            stops.extend(context.loop_exits)
+    return stops
+
+
 def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False, aggregation_method=None,
               stop_gradients=None, unconnected_gradients="none"):
     """dy/dx for each of xs, summed over ys: a Tensor, IndexedSlices for what gathers read, None where no y depends on x."""
@@ -193,7 +204,7 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
                 if g is not None and not g.dtype.is_compatible_with(y.dtype.base_dtype):
                     raise ValueError("Gradient type %s generated for tensor %s with type %s must match" % (g.dtype.name, y, y.dtype.name))
                 upstream.append(g)
-        stops = [convert_to_tensor(s) for s in _as_list(stop_gradients or [])]
+        stops = [convert_to_tensor(s) for s in _as_list(stop_gradients or [])] + _not_differentiated(graph)
         watch = _functions or graph._state.get("gradient_overrides")
         if graph._context is not None:
             graph._context._adopt_new()

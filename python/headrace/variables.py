@@ -172,6 +172,10 @@ class Variable:
     def count_up_to(self, limit):
         return gen.CountUpTo(self._handle, limit=limit)
 
+    def __getitem__(self, key):
+        from .tensor import slice_helper
+        return slice_helper(self.value(), key, self)
+
     def __matmul__(self, other):
         from .math import matmul
         return matmul(self, other)

@@ -368,6 +368,44 @@ def cases(tf):
     ]
 
 
+def gradients_inside(tf):
+    w = tf.constant(3.0)
+
+    def body(i, x):
+        y = x * x * w
+        g = tf.gradients(y, x)[0]
+        return i + 1, x - 0.01 * g
+
+    r = tf.while_loop(lambda i, x: i < 5, body, [0, 1.0])
+    c = tf.cond(w > 1.0, lambda: tf.gradients(w * w, w)[0], lambda: w)
+    return [r, c]
+
+
+def without_back_prop(tf):
+    x = tf.constant(2.0)
+    _, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, x], back_prop=False)
+    g = tf.gradients(y, x)
+    g2 = tf.gradients(y + x, x)
+    return [tf.constant(0.0 if g[0] is None else 1.0), g2]
+
+
+def array_gradients(tf):
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    ta = tf.TensorArray(tf.float32, 2).unstack(x)
+    y = ta.read(0) * 3.0 + ta.read(1)
+    a = tf.TensorArray(tf.float32, 2, clear_after_read=False).split(x, [1, 1]).concat()
+    return [tf.gradients(y, x), tf.gradients(a * a, x)]
+
+
+def growing_array(tf):
+    n = tf.placeholder_with_default(4, [])
+    ta = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+    x = tf.constant(1.5)
+    _, ta = tf.while_loop(lambda i, _: i < n, lambda i, t: (i + 1, t.write(i, tf.cast(i, tf.float32) * x)), [0, ta])
+    s = ta.stack()
+    return [s, tf.gradients(s, x)]
+
+
 VALUES = [f for n, f in list(globals().items()) if callable(f) and f not in NODES]
 
 
