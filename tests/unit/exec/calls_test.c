@@ -9,11 +9,12 @@
 
 #define DEVICE "/job:localhost/replica:0/task:0/device:CPU:"
 
+static const char* edge_ops[] = {"_Recv", "_Send"}; /* or their forms on host memory */
 static hr_value_t edge_node(hr_graph_t* g, bool sends, const char* name, const char* edge, const hr_value_t* in) {
   hr_named_attr_t at[] = {hr_at_type(sends ? "T" : "tensor_type", HR_F32), hr_at_str("tensor_name", edge),
                           hr_at_str("send_device", DEVICE "0"), hr_at_int("send_device_incarnation", 1),
                           hr_at_str("recv_device", DEVICE "1")};
-  hr_node_desc_t d = {.op = hr_str(sends ? "_Send" : "_Recv"),
+  hr_node_desc_t d = {.op = hr_str(edge_ops[sends]),
                       .name = hr_str(name),
                       .inputs = in,
                       .input_count = sends ? 1 : 0,
@@ -107,7 +108,7 @@ static hr_value_t following_side(hr_graph_t* g) {
   return maker_1(g, "Exit", "out", sa);
 }
 
-HR_TEST(a_loop_goes_around_two_partitions) {
+static void loop_around_two_partitions(void) {
   hr_rendezvous_t* r = NULL;
   part_t a = {0}, b = {0};
   HR_REQUIRE_OK(hr_rendezvous_create(NULL, &r));
@@ -123,6 +124,13 @@ HR_TEST(a_loop_goes_around_two_partitions) {
   HR_CHECK_OK(part_end(&b));
   HR_CHECK(a.number == 200 && b.number == 500);
   hr_rendezvous_release(r);
+}
+
+HR_TEST(a_loop_goes_around_two_partitions) { loop_around_two_partitions(); }
+HR_TEST(host_memory_goes_the_same_way) {
+  edge_ops[0] = "_HostRecv", edge_ops[1] = "_HostSend";
+  loop_around_two_partitions();
+  edge_ops[0] = "_Recv", edge_ops[1] = "_Send";
 }
 
 HR_TEST(a_failure_on_one_side_ends_the_other) {
@@ -167,7 +175,7 @@ HR_TEST(without_a_rendezvous_or_with_another_type) {
   hr_value_t got = maker_recv(r.g, "got", "e"), y = maker_1(r.g, "Neg", "y", got);
   hr_tensor_t out = {0}, wrong = {0};
   HR_REQUIRE_OK(rig_plan(&r, 0, NULL, 1, &y));
-  HR_CHECK_CODE(hr_plan_run(r.plan, &r.step, NULL, &out), HR_INTERNAL, "node 'got' (_Recv): the step has no rendezvous");
+  HR_CHECK_CODE(hr_plan_run(r.plan, &r.step, NULL, &out), HR_FAILED_PRECONDITION, "node 'got' (_Recv): the step has no rendezvous");
   HR_REQUIRE_OK(hr_rendezvous_create(NULL, &r.step.rendezvous));
   HR_REQUIRE_OK(hr_tensor_from_i32(1, &wrong));
   HR_CHECK_OK(hr_rendezvous_send(r.step.rendezvous, HR_STR(DEVICE "0;0000000000000001;" DEVICE "1;e;0:0"), &wrong, false));

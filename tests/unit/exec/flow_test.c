@@ -321,6 +321,36 @@ HR_TEST(a_reference_stays_one_in_a_loop) { /* three times v += 1 */
   rig_deinit(&r);
 }
 
+HR_TEST(a_reference_goes_around_and_out_of_a_loop) { /* while (v < 20) v += v */
+  rig_t r;
+  rig_init(&r);
+  hr_value_t v = maker_variable(r.g, "v", &hr_pshape_scalar), set = maker_2(r.g, "Assign", "set", v, maker_const(r.g, "c", 3));
+  hr_named_attr_t at[] = {hr_at_str("frame_name", "f"), hr_at_bool("is_constant", false)};
+  hr_value_t ref = maker_node(r.g, "RefEnter", "ref", 1, &set, 2, at), m = maker_2(r.g, "RefMerge", "m", ref, ref);
+  hr_value_t most = maker_enter_of(r.g, "most", maker_const(r.g, "twenty", 20), "f", true, 10);
+  hr_value_t cond = maker_1(r.g, "LoopCond", "cond", maker_2(r.g, "Less", "less", m, most)), s = maker_2(r.g, "RefSwitch", "s", m, cond);
+  hr_value_t body = hr_emit_nth(s, 1), add = maker_2(r.g, "AssignAdd", "add", body, maker_1(r.g, "Identity", "now", body));
+  maker_close(r.g, m, maker_1(r.g, "RefNextIteration", "next", add));
+  hr_value_t out = maker_1(r.g, "RefExit", "out", s), twice = maker_2(r.g, "AssignAdd", "last", out, maker_const(r.g, "one", 1));
+  float got;
+  HR_CHECK_OK(run_graph(&r, 0, NULL, NULL, 1, &twice, &got));
+  HR_CHECK_EQ_F64(got, 25);
+  HR_CHECK_OK(run_graph(&r, 0, NULL, NULL, 1, &out, &got));
+  HR_CHECK(got == 24 || got == 25); /* the fetch and the last addition race */
+  rig_deinit(&r);
+}
+
+HR_TEST(an_abort_fails_the_step) {
+  rig_t r;
+  rig_init(&r);
+  hr_named_attr_t at[] = {hr_at_str("error_msg", "no further")};
+  hr_value_t a = maker_node(r.g, "Abort", "a", 0, NULL, 1, at), c = maker_1(r.g, "Neg", "y", maker_const(r.g, "c", 1));
+  maker_wait(r.g, c, a);
+  float got;
+  HR_CHECK_CODE(run_graph(&r, 0, NULL, NULL, 1, &c, &got), HR_ABORTED, "node 'a' (Abort): no further");
+  rig_deinit(&r);
+}
+
 static void cancel_soon(void* arg) {
   struct timespec t = {0, 20000000};
   nanosleep(&t, NULL);
