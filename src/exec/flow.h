@@ -101,6 +101,7 @@ typedef struct hr_flow {
   int32_t* roots; /* sites that wait for nothing */
   int32_t root_count;
   bool calls; /* some site runs elsewhere */
+  int32_t widest;        /* inputs of the widest site */
 } hr_flow_t;
 
 /* Whether a plan of these nodes needs the general path. */
@@ -162,6 +163,8 @@ typedef struct hr_flow_run {
   hr_flow_loop_t* open;        /* but the root */
   hr_flow_loop_t** free_loops; /* by frame */
   hr_flow_block_t** free_blocks;
+  hr_site_t last_reader;       /* a site as it is when it alone is left to read a value */
+  uint8_t* last_flags;         /* its inputs' */
   struct hr_flow_calls* calls; /* NULL where all sites run here */
 } hr_flow_run_t;
 

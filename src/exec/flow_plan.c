@@ -138,6 +138,7 @@ static int32_t new_value(flow_build_t* b, int32_t frame) {
 /* --- sites; their inputs and outputs hold values until slots are known -------------------------------------------------------------- */
 
 static hr_plan_site_t* add_site(flow_build_t* b, const hr_node_t* n, int64_t node, int32_t in_count, int32_t out_count) {
+  if (in_count > b->f->widest) b->f->widest = in_count;
   const size_t in = (size_t)in_count, out = (size_t)out_count;
   int32_t* block = hr_arena_alloc(&b->p->arena, (2 * in + out + 1) * sizeof(int32_t) + in + out);
   int32_t* in_use = hr_arena_array(&b->p->arena, in, sizeof *in_use);

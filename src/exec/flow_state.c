@@ -152,7 +152,8 @@ hr_flow_run_t* hr_flow_run_create(const hr_plan_t* p) {
   r->root.info = &flow->frames[0];
   r->free_loops = hr_alloc_array((size_t)flow->frame_count, sizeof *r->free_loops);
   r->free_blocks = hr_alloc_array((size_t)flow->frame_count, sizeof *r->free_blocks);
-  bool ok = r->free_loops && r->free_blocks && reserve_ready(r, flow->frames[0].site_count) &&
+  r->last_flags = hr_alloc_zero((size_t)flow->widest + 1);
+  bool ok = r->free_loops && r->free_blocks && r->last_flags && reserve_ready(r, flow->frames[0].site_count) &&
             (r->root_block = block_create(&flow->frames[0])) && (!flow->calls || (r->calls = hr_flow_calls_create()));
   if (!ok) {
     hr_flow_run_destroy(r);
@@ -181,6 +182,7 @@ void hr_flow_run_destroy(hr_flow_run_t* r) {
   hr_flow_calls_destroy(r->calls);
   hr_free(r->free_loops);
   hr_free(r->free_blocks);
+  hr_free(r->last_flags);
   hr_free(r->ready);
   hr_free(r);
 }

@@ -425,6 +425,44 @@ HR_TEST(a_steady_loop_allocates_nothing) {
   rig_deinit(&r);
 }
 
+typedef struct {
+  hr_observer_t observer;
+  const void *first, *second; /* where the nodes of these names put their values */
+} places_t;
+static void note_place(hr_observer_t* self, const hr_site_t* site, const hr_slot_t* slots, int64_t start_ns, int64_t end_ns,
+                       hr_status_t status) {
+  places_t* p = (places_t*)self;
+  (void)start_ns, (void)end_ns, (void)status;
+  if (strcmp(site->node_name, "first") == 0) p->first = slots[site->out[0]].value.data;
+  if (strcmp(site->node_name, "second") == 0) p->second = slots[site->out[0]].value.data;
+}
+
+HR_TEST(the_last_reader_of_a_value_works_in_place) { /* the sum reads the branch's value before Neg does: one buffer all the way */
+  enum { LENGTH = 4096 };
+  rig_t r;
+  rig_init(&r);
+  places_t places = {.observer.node_done = note_place};
+  hr_value_t p = maker_bool(r.g, "p"), x = maker_placeholder(r.g, "x", HR_F32, NULL), feeds[] = {p, x};
+  hr_value_t first = maker_1(r.g, "Neg", "first", x), s = maker_2(r.g, "Switch", "s", first, p);
+  hr_value_t yes = hr_emit_nth(s, 1), in[] = {yes, maker_i32(r.g, "axis", 0)}, sum = maker_node(r.g, "Sum", "sum", 2, in, 0, NULL);
+  hr_value_t second = maker_1(r.g, "Neg", "second", yes);
+  maker_wait(r.g, second, sum);
+  hr_value_t fetch[] = {maker_merge(r.g, "m", s, second), sum};
+  HR_REQUIRE_OK(rig_plan(&r, 2, feeds, 2, fetch));
+  r.step.observer = &places.observer;
+  hr_tensor_t values[] = {maker_truth(true), maker_vec(LENGTH, 1)}, out[2];
+  HR_REQUIRE_OK(hr_plan_run(r.plan, &r.step, values, out));
+  HR_CHECK_EQ_F64(maker_get(&out[0]), 1);
+  HR_CHECK_EQ_F64(maker_get(&out[1]), -(double)LENGTH * (LENGTH + 1) / 2);
+  HR_CHECK(places.first && places.first == places.second && places.first == out[0].data);
+  HR_CHECK_EQ_F64(maker_get(&values[1]), 1);
+  for (int i = 0; i < 2; ++i) {
+    hr_tensor_release(&out[i]);
+    hr_tensor_release(&values[i]);
+  }
+  rig_deinit(&r);
+}
+
 /* --- memory ------------------------------------------------------------------------------------------------------------------------- */
 
 static hr_graph_t* kept;
