@@ -27,6 +27,23 @@ static hr_status_t take_inputs(gradient_t* g) {
   return NULL;
 }
 
+/* In a graph with branches or loops what has no inputs belongs where the node is. */
+static hr_status_t make_start(gradient_t* g, hr_node_t** out) {
+  hr_node_t* first = g->x_count ? g->xs[0].node : NULL;
+  *out = NULL;
+  if (!g->x->has_flow || !first) return NULL;
+  hr_node_desc_t d = {.op = HR_STR("NoOp"), .controls = &first, .control_count = 1};
+  return hr_expand_add(g->x, g->node, "start", d, out);
+}
+
+static hr_status_t tie_to_start(hr_graph_t* g, hr_node_t* start, int64_t first) {
+  for (int64_t i = first; start && i < g->nodes.count; ++i) {
+    hr_node_t* n = g->nodes.data[i];
+    if (n && n->input_count == 0 && n->control_count == 0) HR_TRY(hr_graph_add_control(g, n, start));
+  }
+  return NULL;
+}
+
 static hr_status_t give_outputs(gradient_t* g, const hr_gradient_t* grads) {
   for (int32_t i = 0; i < g->x_count; ++i) {
     hr_value_t v = grads[i].dense;
@@ -40,13 +57,17 @@ static hr_status_t give_outputs(gradient_t* g, const hr_gradient_t* grads) {
 static hr_status_t differentiate(gradient_t* g, const hr_func_attr_t* call, const hr_function_t* f, int32_t level) {
   hr_expand_t* x = g->x;
   hr_function_body_t body;
+  hr_node_t* start = NULL;
   HR_TRY(take_inputs(g));
+  HR_TRY(make_start(g, &start));
   hr_function_body_request_t r = {.function = f,
                                   .attrs = call->attrs,
                                   .attr_count = call->attr_count,
                                   .inputs = g->xs,
                                   .input_count = g->x_count,
-                                  .device = g->node->device};
+                                  .device = g->node->device,
+                                  .start = start,
+                                  .start_constants = start != NULL};
   HR_TRY(hr_expand_name(x, g->node, "f", &r.prefix));
   HR_TRY(hr_function_body_add(x->g, &r, &x->arena, &body));
   HR_TRY(x->edit->added(x, g->node));
@@ -60,6 +81,7 @@ static hr_status_t differentiate(gradient_t* g, const hr_func_attr_t* call, cons
   int64_t before = x->g->nodes.count;
   HR_TRY(hr_expand_name(x, g->node, "gradients", &q.prefix));
   HR_TRY(hr_grad_build(x->g, &q, grads));
+  HR_TRY(tie_to_start(x->g, start, before));
   HR_TRY(x->edit->added(x, g->node));
   x->added += body.node_count + x->g->nodes.count - before;
   int32_t inner = 0;

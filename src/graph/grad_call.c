@@ -195,6 +195,36 @@ static hr_status_t call_own(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* nod
   return NULL;
 }
 
+/* --- in a loop -------------------------------------------------------------------------------------------------------------------------
+ */
+/* The backward loop has values of the forward one only where an emitted node reads them; so the gradient is one node there, which sessions
+ * take apart. */
+static hr_status_t emit_symbolic(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node, const hr_function_t* f,
+                                 const hr_named_attr_t* attrs, int32_t attr_count) {
+  hr_func_attr_t name = {f ? f->name : HR_STR(""), attrs, attr_count};
+  int32_t count = node->input_count + node->output_count;
+  hr_value_t* inputs = hr_arena_array(&p->arena, (size_t)count + 1, sizeof *inputs);
+  int32_t* types = hr_arena_array(&p->arena, (size_t)node->input_count + 1, sizeof *types);
+  if (!inputs || !types) return hr_status_out_of_memory();
+  if (!f) return HR_ERROR(UNIMPLEMENTED, "the gradient of a branch or loop of functions within a loop of nodes");
+  for (int32_t i = 0; i < node->input_count; ++i) {
+    inputs[i] = hr_grad_input(&c->base, i);
+    types[i] = (int32_t)hr_dtype_base(node->input_types[i]);
+    if (types[i] == HR_RESOURCE && hr_grad_wanted(&c->base, i))
+      return HR_ERROR(UNIMPLEMENTED, "the gradient of a variable that a function reads within a loop");
+  }
+  for (int32_t i = 0; i < node->output_count; ++i) inputs[node->input_count + i] = hr_grad_upstream(&c->base, i);
+  hr_named_attr_t call_attrs[] = {hr_at("f", HR_AT_SCALAR(HR_ATTR_FUNC, func, &name)), hr_at_types("Tout", types, node->input_count)};
+  hr_value_t out = hr_emit(&c->base, "SymbolicGradient", count, inputs, 2, call_attrs);
+  for (int32_t i = 0; i < node->input_count && out.node; ++i)
+    if (hr_grad_wanted(&c->base, i)) hr_grad_give(&c->base, i, hr_emit_nth(out, i));
+  return NULL;
+}
+
+static bool stands_in_loop(const hr_grad_pass_t* p, const hr_node_t* node) {
+  return p->has_loops && node->id < p->info_count && p->frames.of_node[node->id] > 0;
+}
+
 hr_status_t hr_grad_call(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node) {
   hr_expand_t x;
   const hr_function_t* f = NULL;
@@ -202,7 +232,9 @@ hr_status_t hr_grad_call(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node) 
   int32_t attr_count = 0;
   hr_expand_init(&x, p->g, &graph_edit, NULL);
   hr_status_t status = hr_expand_callee(&x, node, &f, &attrs, &attr_count);
-  if (!status && f && f->gradient.size)
+  if (!status && stands_in_loop(p, node))
+    status = emit_symbolic(p, c, node, f, attrs, attr_count);
+  else if (!status && f && f->gradient.size)
     status = call_own(p, c, node, f, attrs, attr_count);
   else if (!status)
     status = differentiate(p, c, node);

@@ -166,8 +166,18 @@ static bool order_has_loops(const hr_grad_pass_t* p) {
   return false;
 }
 
+/* All nodes but those that a working copy has removed. */
+static hr_status_t find_frames(hr_grad_pass_t* p) {
+  int64_t count = 0;
+  hr_node_t** nodes = hr_arena_array(&p->arena, (size_t)p->info_count + 1, sizeof *nodes);
+  if (!nodes) return hr_status_out_of_memory();
+  for (int64_t i = 0; i < p->info_count; ++i)
+    if (p->g->nodes.data[i]) nodes[count++] = p->g->nodes.data[i];
+  return hr_frames_find(nodes, count, p->info_count, &p->frames);
+}
+
 static hr_status_t find_loops(hr_grad_pass_t* p) {
-  HR_TRY(hr_frames_find(p->g->nodes.data, p->info_count, p->info_count, &p->frames));
+  HR_TRY(find_frames(p));
   p->loops = hr_arena_array(&p->arena, (size_t)p->frames.frames.count, sizeof *p->loops);
   if (!p->loops) return hr_status_out_of_memory();
   for (int64_t i = 0; i < p->info_count; ++i) {

@@ -93,6 +93,20 @@ class FunctionTest(unittest.TestCase):
             y = countdown(n)
         self.assertEqual(self.run_in(graph, y, {n: 6.0}), 6.0)
 
+    def test_gradients_in_loops_and_branches(self):
+        @function.Defun(tf.float32, tf.float32, shape_func=lambda op: [tf.TensorShape([])])
+        def step(x, w):
+            return tf.sin(x) * w + 0.5
+        graph = tf.Graph()
+        with graph.as_default():
+            x, w = tf.constant(0.3), tf.constant(1.7)
+            _, y = tf.while_loop(lambda i, y: i < 4, lambda i, y: (i + 1, step(y, w)), [0, x])
+            z = tf.cond(x > 0.0, lambda: step(x, w), lambda: x)
+            wanted = [y, z] + tf.gradients(y, [x, w]) + tf.gradients(z, [x, w])
+        got = self.run_in(graph, wanted)
+        for a, b in zip(got, [1.976058, 1.0023844, 0.7543814, 0.64458406, 1.6240721, 0.29552022]):
+            self.assertAlmostEqual(float(a), b, places=5)
+
     def test_mistakes(self):
         with self.assertRaises(ValueError):
             function.Defun(tf.float32)(lambda a, b: a)
