@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From nodes to sites and slots of the general path; flow_edges.c adds who tells whom.
  *
- * Nodes that cost a site nothing: feeds and constants lie in their slots, and an Identity or LoopCond that waits for nothing but its input
- * is its input: whoever reads or waits for it reads and waits for that. A constant that waits for a node, as constants inside a loop do,
- * is read from its slot by whoever also waits for that node. Only a Merge must be told of each input, so what it reads stays a site. */
+ * Nodes that cost a site nothing: feeds and constants lie in their slots, and an Identity, or the LoopCond of a scalar, that waits for
+ * nothing but its input is its input: whoever reads or waits for it reads and waits for that. A constant that waits for a node, as constants
+ * inside a loop do, is read from its slot by whoever also waits for that node. Only a Merge must be told of each input, so what it reads
+ * stays a site. */
 #include "exec/flow_plan.h"
 #include "base/alloc.h"
 
@@ -41,6 +42,7 @@ static bool is_source(const hr_node_t* n) { return hr_flow_class(n) == HR_NODE_A
 static bool node_is_its_input(const hr_node_t* n) {
   const int class = hr_flow_class(n);
   if ((class != HR_NODE_IDENTITY && class != HR_NODE_LOOP_COND) || n->control_count > 0) return false;
+  if (class == HR_NODE_LOOP_COND && hr_value_shape(n->inputs[0])->rank != 0) return false; /* it has something to check */
   return !hr_dtype_is_ref(hr_value_type(n->inputs[0]));
 }
 

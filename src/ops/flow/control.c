@@ -97,6 +97,12 @@ static hr_status_t no_work(hr_kernel_ctx_t* k) {
   return NULL;
 }
 
+static hr_status_t loop_cond(hr_kernel_ctx_t* k) {
+  HR_TRY(hr_want_scalar(k, 0, "a loop's condition"));
+  hr_output_share(k, 0, hr_input(k, 0));
+  return NULL;
+}
+
 static hr_status_t hand_reference_on(hr_kernel_ctx_t* k, int input) {
   hr_variable_t* v = hr_input_ref(k, input);
   if (!v) return HR_ERROR(INTERNAL, "input %d was not set to a reference by its producer", input);
@@ -154,7 +160,14 @@ CONTROL(Exit, "data: T -> output: T", "T: type", hr_infer_same, NULL, "the data,
 CONTROL(RefExit, "data: Ref(T) -> output: Ref(T)", "T: type", hr_infer_same, NULL, "the same with a reference");
 CONTROL(NextIteration, "data: T -> output: T", "T: type", hr_infer_same, NULL, "the data, in the loop's next iteration");
 CONTROL(RefNextIteration, "data: Ref(T) -> output: Ref(T)", "T: type", hr_infer_same, NULL, "the same with a reference");
-CONTROL(LoopCond, "input: bool -> output: bool", "", infer_loop_cond, hr_grad_none, "the input; marks what decides whether a loop goes on");
+const hr_op_t hr_op_LoopCond = {.name = "LoopCond",
+                                .sig = "input: bool -> output: bool",
+                                .attrs = "",
+                                .shape = infer_loop_cond,
+                                .grad = hr_grad_none,
+                                HR_KERNELS(HR_CPU_ANY(loop_cond)),
+                                .doc = "the input; marks what decides whether a loop goes on",
+                                HR_HERE};
 
 const hr_op_t hr_op_ControlTrigger = {.name = "ControlTrigger",
                                       .sig = "->",
