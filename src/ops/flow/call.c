@@ -35,7 +35,7 @@ static hr_status_t remote_compute(hr_kernel_ctx_t* k) {
   hr_status_t status = hr_device_name_parse(text, &target);
   if (status || !hr_device_name_accepts(&target, &here)) {
     hr_status_release(status);
-    return HR_ERROR(INTERNAL, "a remote call to '%.*s', which is no device of this process's CPU", HR_STR_ARG(text));
+    return HR_ERROR(INVALID_ARGUMENT, "a remote call to '%.*s', which is no device of this process's CPU", HR_STR_ARG(text));
   }
   return call_from(k, 1);
 }
