@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cluster on this machine: starts two parameter servers and two workers of mnist_replica.py as processes, shows a line for each task, and
-checks the accuracy at the end. --kill-one kills a parameter server in the middle and starts it again: the workers find it gone, wait for it,
-and go on from the last checkpoint. Options that are not listed here go to every task (--steps, --batch, --rate, --data...).
+checks the accuracy at the end. --kill-one kills a task in the middle and starts it again: the others find it gone, wait for it, and go on
+from the last checkpoint. Options that are not listed here go to every task (--steps, --batch, --rate, --data...).
 """
 import argparse
 import os
@@ -96,16 +96,17 @@ class Accident:
     """Kills a task when training is half way, and starts it again two seconds later."""
 
     def __init__(self, task, workers, at):
-        self.task, self.workers, self.at, self.killed = task, workers, at, None
+        self.task, self.workers, self.at, self.killed, self.over = task, workers, at, None, False
 
     def look(self, screen, checkpoint):
-        if self.killed is None and max(w.step for w in self.workers) >= self.at and checkpoint():
+        step = max(w.step for w in self.workers)
+        if self.killed is None and step >= self.at and checkpoint():
             self.task.kill()
             self.killed = time.time()
             screen.draw()
-            screen.note("-- killed %s at step %d" % (self.task.name, max(w.step for w in self.workers)))
-        elif self.killed and not self.task.said.startswith("serving") and self.task.process.poll() is not None and time.time() > self.killed + 2:
-            self.task.said = "starting again"
+            screen.note("-- killed %s at step %d" % (self.task.name, step))
+        elif self.killed and not self.over and time.time() > self.killed + 2:
+            self.over, self.task.said = True, "starting again"
             self.task.start()
             screen.note("-- started %s again" % self.task.name)
 
@@ -115,7 +116,7 @@ def arguments():
     p.add_argument("--ps", type=int, default=2, metavar="N", help="parameter servers (%(default)s)")
     p.add_argument("--workers", type=int, default=2, metavar="N", help="(%(default)s)")
     p.add_argument("--steps", type=int, default=1000, metavar="N", help="of all workers together (%(default)s)")
-    p.add_argument("--kill-one", action="store_true", help="kill the last parameter server half way and start it again")
+    p.add_argument("--kill-one", nargs="?", const="ps1", metavar="TASK", help="kill a task half way and start it again (ps1; worker0...)")
     p.add_argument("--accuracy", type=float, default=0.86, metavar="X", help="fail below it (%(default)s)")
     p.add_argument("--train_dir", metavar="DIR", help="where checkpoints go (a temporary folder)")
     p.add_argument("--script", default=SCRIPT, metavar="FILE", help="what each task runs")
@@ -135,20 +136,24 @@ def main():
     workers = [Task("worker", i, command("worker", i)) for i in range(a.workers)]
     tasks, began = servers + workers, time.time()
     screen = Screen(tasks)
-    accident = Accident(servers[-1], workers, a.steps // 2) if a.kill_one else None
+    accident = None
+    if a.kill_one:
+        victims = dict((t.name.replace(" ", ""), t) for t in tasks)
+        if a.kill_one not in victims:
+            raise SystemExit("--kill-one: there is no task %s, but %s" % (a.kill_one, ", ".join(victims)))
+        accident = Accident(victims[a.kill_one], workers, a.steps // 2)
     try:
-        while any(w.process.poll() is None for w in workers):
+        while any(w.process.poll() is None for w in workers) or (accident and accident.killed and not accident.over):
             screen.draw()
             if accident:
                 accident.look(screen, lambda: any(n.endswith(".index") for n in os.listdir(folder)))
             time.sleep(0.2)
-            broken = [t for t in tasks if t.process.poll() not in (None, 0) and not (accident and t is accident.task)]
-            if broken:
+            if any(t.process.poll() not in (None, 0) and not (accident and t is accident.task) for t in tasks):
                 break
         time.sleep(0.3)
         screen.draw()
     except KeyboardInterrupt:
-        broken = []
+        pass
     finally:
         for t in tasks:
             t.stop()
@@ -166,7 +171,7 @@ def report(workers, tasks, a, seconds, accident):
         print("no accuracy: training did not come to its end")
         return 1
     print("%d steps in %.1f s, accuracy %.4f, at least %.2f wanted%s" % (a.steps, seconds, accuracy, a.accuracy, "" if not accident else (
-        ", one server killed" if accident.killed else ", too soon over for a server to be killed")))
+        ", one task killed" if accident.killed else ", too soon over for a task to be killed")))
     return 0 if accuracy >= a.accuracy and not (accident and not accident.killed) else 1
 
 

@@ -150,7 +150,7 @@ def test_demo_says_what_is_wrong(tmp_path, data):
 def test_cluster_survives_a_killed_server(data, tmp_path):
     out = run("cluster/run.py", "--data", data, "--train_dir", str(tmp_path / "train"), "--steps", "80", "--batch", "16", "--save_secs", "1",
               "--every", "0.5", "--kill-one", "--accuracy", "0.5", cwd=tmp_path)
-    assert "one server killed" in out and "-- started ps 1 again" in out
+    assert "one task killed" in out and "-- started ps 1 again" in out
     for task in ("ps 0", "ps 1", "worker 0", "worker 1"):
         assert re.search(r"^%s " % task, out, re.M)
     assert re.search(r"worker 1 +step \d+, loss [0-9.]+, [0-9.]+ steps/s", out)
