@@ -104,10 +104,12 @@ static const hr_node_t* asking_node(hr_place_groups_t* g, int32_t root, int32_t 
   return graph->nodes.data[root];
 }
 
-static hr_status_t unite(hr_place_groups_t* g, const hr_node_t* n, int32_t other, const char* why) {
+/* `yields`: where the two cannot agree, n goes to the other, whatever it asked for. */
+static hr_status_t unite(hr_place_groups_t* g, const hr_node_t* n, int32_t other, const char* why, bool yields) {
   int32_t a = hr_place_root(g, n->id), b = hr_place_root(g, other), merged;
   if (a == b) return NULL;
   HR_TRY(merge_wishes(g, g->wish_of[a], g->wish_of[b], &merged));
+  if (merged < 0 && yields) merged = g->wish_of[b];
   if (merged < 0) {
     const hr_wish_t *x = &g->wishes.data[g->wish_of[a]], *y = &g->wishes.data[g->wish_of[b]];
     return HR_ERROR(INVALID_ARGUMENT,
@@ -156,7 +158,7 @@ static hr_status_t follow_pruned(hr_place_groups_t* g, const hr_node_t* n, hr_st
   uintptr_t other;
   hr_str_t device = {0};
   *out_next = (hr_str_t){0};
-  if (hr_map_find(&g->pruned, name, &other)) return unite(g, n, (int32_t)other, "colocation");
+  if (hr_map_find(&g->pruned, name, &other)) return unite(g, n, (int32_t)other, "colocation", false);
   const hr_node_t* there = g->p->source ? find_in_source(g, name, &device) : NULL;
   if (!there) {
     if (request_is_full(g, n) || n->id >= g->p->copy.graph->nodes.count || !g->p->source) return NULL;
@@ -179,7 +181,7 @@ static hr_status_t follow_pruned(hr_place_groups_t* g, const hr_node_t* n, hr_st
 static hr_status_t unite_with(hr_place_groups_t* g, const hr_node_t* n, hr_str_t name) {
   while (name.size > 0 && !hr_str_equal(name, n->name)) {
     const hr_node_t* other = hr_graph_find(g->p->graph, name);
-    if (other) return unite(g, n, other->id, "colocation");
+    if (other) return unite(g, n, other->id, "colocation", false);
     HR_TRY(follow_pruned(g, n, name, &name));
   }
   return NULL;
@@ -193,8 +195,8 @@ static hr_status_t unite_node(hr_place_groups_t* g, const hr_node_t* n) {
   for (int32_t i = 0; i < n->input_count; ++i) {
     const hr_node_t* from = n->inputs[i].node;
     if (!from || from->attrs.def->node_class == HR_NODE_ARG) continue;
-    if (hr_dtype_is_ref(n->input_types[i])) HR_TRY(unite(g, n, from->id, "a reference"));
-    else if (n->input_types[i] == HR_RESOURCE) HR_TRY(unite(g, n, from->id, "a resource"));
+    if (hr_dtype_is_ref(n->input_types[i])) HR_TRY(unite(g, n, from->id, "a reference", true));
+    else if (n->input_types[i] == HR_RESOURCE) HR_TRY(unite(g, n, from->id, "a resource", true));
   }
   return NULL;
 }
