@@ -106,7 +106,7 @@ static hr_status_t build_graph(hr_worker_graph_t* g, const graph_request_t* q) {
   hr_import_results_deinit(&results);
   if (status) return status;
   HR_TRY(make_program(g, q->config, &program));
-  status = hr_callee_table_create(g->graph, &g->options, g->session->states, g->session->resources, &g->callees);
+  status = hr_callee_table_create(g->graph, &g->options, g->session->states, g->session->resources, g->session->devices, &g->callees);
   if (status) {
     hr_program_deinit(&program);
     return status;

@@ -13,6 +13,8 @@ typedef struct hr_caller {
   /* Inputs are borrowed, outputs the caller's; the counts are checked against the function. RESOURCE_EXHAUSTED when calls nest too deep. */
   hr_status_t (*call)(struct hr_caller* c, const hr_callee_t* callee, hr_step_t* step, const hr_tensor_t* inputs, int input_count,
                       hr_tensor_t* outputs, int output_count);
+  /* Whether a device of that name (which may leave parts open) is a CPU of this process. */
+  bool (*has_cpu)(const struct hr_caller* c, hr_str_t name);
 } hr_caller_t;
 
 /* One function that a node calls, found at its first call. */

@@ -7,6 +7,7 @@
 #include "graph/effects.h"
 #include "graph/function_body.h"
 #include "op/attr_value.h"
+#include "rt/device_name.h"
 #include "rt/step.h"
 #include "session/pipeline.h"
 
@@ -30,6 +31,7 @@ struct hr_callee_table {
   const hr_session_options_t* options;
   hr_state_table_t* states;
   hr_resources_t* resources;
+  const hr_device_set_t* devices;
   hr_mutex_t mu;    /* held while a function is compiled */
   hr_map_t callees; /* guarded by mu */
 };
@@ -206,12 +208,31 @@ static hr_status_t caller_call(hr_caller_t* self, const hr_callee_t* c, hr_step_
   return __builtin_expect(status != NULL, 0) ? shorten(status) : NULL;
 }
 
+static bool caller_has_cpu(const hr_caller_t* self, hr_str_t name) {
+  const hr_device_set_t* devices = ((const hr_callee_table_t*)(const void*)self)->devices;
+  hr_device_name_t wanted, device;
+  hr_status_t status = hr_device_name_parse(name, &wanted);
+  bool found = false;
+  for (int32_t i = 0; devices && i < devices->count && !status && !found; ++i) {
+    const hr_device_t* d = devices->devices[i];
+    if (d->is_remote || d->table) continue;
+    status = hr_device_name_parse(hr_str(d->name), &device);
+    found = !status && hr_device_name_accepts(&wanted, &device);
+  }
+  hr_status_release(status);
+  return found;
+}
+
 hr_status_t hr_callee_table_create(hr_graph_t* library, const hr_session_options_t* options, hr_state_table_t* states,
-                                   hr_resources_t* resources, hr_callee_table_t** out) {
+                                   hr_resources_t* resources, const hr_device_set_t* devices, hr_callee_table_t** out) {
   hr_callee_table_t* t = hr_alloc_zero(sizeof *t);
   if (!t) return hr_status_out_of_memory();
-  *t = (hr_callee_table_t){
-      .caller = {caller_find, caller_call}, .library = library, .options = options, .states = states, .resources = resources};
+  *t = (hr_callee_table_t){.caller = {caller_find, caller_call, caller_has_cpu},
+                           .devices = devices,
+                           .library = library,
+                           .options = options,
+                           .states = states,
+                           .resources = resources};
   hr_mutex_init(&t->mu);
   hr_map_init(&t->callees);
   *out = t;

@@ -57,11 +57,10 @@ static hr_status_t stand_session(hr_session_t* s, hr_graph_t* graph, const hr_se
   s->resources = o->resources ? hr_resources_retain(o->resources) : hr_resources_create();
   if (!s->resources) return hr_status_out_of_memory();
   HR_TRY(hr_state_table_create(&s->states));
-  HR_TRY(hr_callee_table_create(graph, &s->options, s->states, s->resources, &s->callees));
   HR_TRY(hr_place_memory_create(&s->placed));
-  if (!o->backend) return list_own_devices(s, o);
-  s->devices = hr_device_set_retain(o->backend->devices(o->backend));
-  return NULL;
+  if (!o->backend) HR_TRY(list_own_devices(s, o));
+  else s->devices = hr_device_set_retain(o->backend->devices(o->backend));
+  return hr_callee_table_create(graph, &s->options, s->states, s->resources, s->devices, &s->callees);
 }
 
 hr_status_t hr_session_create(hr_graph_t* graph, const hr_session_options_t* options, hr_session_t** out) {

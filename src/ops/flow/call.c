@@ -6,7 +6,7 @@
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/flow/call_inputs.h"
-#include "rt/device_name.h"
+#include "rt/step.h"
 
 extern const hr_op_t hr_op_PartitionedCall, hr_op_StatefulPartitionedCall, hr_op_RemoteCall, hr_op_SymbolicGradient;
 
@@ -26,17 +26,13 @@ static hr_status_t call_from(hr_kernel_ctx_t* k, int first) {
 
 static hr_status_t call_compute(hr_kernel_ctx_t* k) { return call_from(k, 0); }
 
-/* The target must be this process's CPU. */
+/* The target must be a CPU of this process. */
 static hr_status_t remote_compute(hr_kernel_ctx_t* k) {
   hr_str_t text = HR_STR("");
-  hr_device_name_t target, here;
+  const hr_caller_t* caller = k->step ? k->step->caller : NULL;
   HR_TRY(hr_tensor_scalar_str(hr_input(k, 0), "the target", &text));
-  HR_TRY(hr_device_name_parse(HR_STR("/job:localhost/replica:0/task:0/device:CPU:0"), &here));
-  hr_status_t status = hr_device_name_parse(text, &target);
-  if (status || !hr_device_name_accepts(&target, &here)) {
-    hr_status_release(status);
-    return HR_ERROR(INVALID_ARGUMENT, "a remote call to '%.*s', which is no device of this process's CPU", HR_STR_ARG(text));
-  }
+  if (!caller || !caller->has_cpu(caller, text))
+    return HR_ERROR(INTERNAL, "a remote call to '%.*s', which is no CPU device of this process", HR_STR_ARG(text));
   return call_from(k, 1);
 }
 
@@ -80,7 +76,7 @@ const hr_op_t hr_op_RemoteCall = {
     .flags = HR_OP_STATEFUL,
     .shape = hr_call_inputs_shapes,
     HR_KERNELS({.prepared_bytes = sizeof(hr_call_site_t), .prepare = call_prepare, .compute = remote_compute}),
-    .doc = "output = f(args) on the device named target, which must be this process's CPU.",
+    .doc = "output = f(args) on the device named target, which must be a CPU of this process.",
     HR_HERE};
 
 const hr_op_t hr_op_SymbolicGradient = {.name = "SymbolicGradient",

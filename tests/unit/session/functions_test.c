@@ -239,6 +239,24 @@ HR_TEST(small_ops_of_branches) {
   world_close(&w);
 }
 
+HR_TEST(values_that_may_be_missing) {
+  world_t w = world_open(
+      X NODE(OP("none", "OptionalNone")) NODE(OP("some", "OptionalFromValue") IN("x") TYPES("Toutput_types", F32))
+          NODE(OP("missing", "OptionalHasValue") IN("none")) NODE(OP("there", "OptionalHasValue") IN("some"))
+              NODE(OP("no", "Cast") IN("missing") TYPE("SrcT", "DT_BOOL") TYPE("DstT", "DT_FLOAT"))
+                  NODE(OP("yes", "Cast") IN("there") TYPE("SrcT", "DT_BOOL") TYPE("DstT", "DT_FLOAT"))
+                      NODE(OP("value", "OptionalGetValue") IN("some") TYPES("output_types", F32)
+                               "attr { key: 'output_shapes' value { list { shape {} } } } ")
+                          NODE(OP("nothing", "OptionalGetValue") IN("none") TYPES("output_types", F32)
+                                   "attr { key: 'output_shapes' value { list { shape {} } } } "));
+  float out = 0;
+  HR_CHECK_EQ_F64(world_get(&w, "no", 0, 0), 0);
+  HR_CHECK_EQ_F64(world_get(&w, "yes", 0, 0), 1);
+  HR_CHECK_EQ_F64(world_get(&w, "value", 0, 7), 7);
+  HR_CHECK_CODE(world_run(&w, "nothing", 0, 0, &out), HR_INVALID_ARGUMENT, "holds 0 tensors");
+  world_close(&w);
+}
+
 /* --- recursion ----------------------------------------------------------------------------------------------------------------------- */
 #define FACT                                                                                                      \
   FUNCTION("Factorial", ARG("n") OUT("y"),                                                                        \
