@@ -77,10 +77,10 @@ static bool may_leave_host(const hr_node_t* n) {
 
 /* Kernels are the host's. A device with a table runs them on its own memory; of other tasks' devices that are no CPUs nothing is known, so
  * they get what asks for their type. */
-static bool device_runs(const hr_place_groups_t* g, const hr_device_t* d, const hr_node_t* n, int32_t wish) {
+static bool device_runs(hr_place_groups_t* g, const hr_device_t* d, const hr_node_t* n, int32_t wish) {
   if (type_is_cpu(d)) return true;
   if (d->is_remote) return g->wishes.data[wish].name.type.size > 0;
-  return d->table && may_leave_host(n);
+  return d->table && !(g->marks[hr_place_root(g, n->id)] & HR_PLACE_HOST_ONLY);
 }
 
 static __attribute__((noinline, cold)) hr_status_t no_device(const hr_place_groups_t* g, const hr_node_t* n, int32_t wish) {
@@ -102,11 +102,11 @@ static __attribute__((noinline, cold)) hr_status_t no_device(const hr_place_grou
   return status;
 }
 
-static bool may_lie(const hr_place_groups_t* g, const hr_node_t* n, int32_t wish, int32_t device) {
+static bool may_lie(hr_place_groups_t* g, const hr_node_t* n, int32_t wish, int32_t device) {
   return device >= 0 && hr_place_accepts(g, wish, device) && device_runs(g, g->how->devices->devices[device], n, wish);
 }
 
-static hr_status_t choose_device(const hr_place_groups_t* g, const hr_node_t* n, int32_t wish, int32_t* out) {
+static hr_status_t choose_device(hr_place_groups_t* g, const hr_node_t* n, int32_t wish, int32_t* out) {
   const hr_device_set_t* set = g->how->devices;
   for (int32_t i = 0; i < set->count; ++i) { /* those that are preferred to the host */
     const HR_DeviceTable* table = set->devices[i]->table;
@@ -135,7 +135,7 @@ static bool is_metadata(const hr_node_t* n) {
 }
 
 static bool is_generator(const hr_place_groups_t* g, const hr_node_t* n) {
-  return n->input_count == 0 && n->output_count == 1 && n->attrs.def->node_class != HR_NODE_ARG && !g->grouped[n->id] &&
+  return n->input_count == 0 && n->output_count == 1 && n->attrs.def->node_class != HR_NODE_ARG && !(g->marks[n->id] & HR_PLACE_GROUPED) &&
          g->parent[n->id] == n->id && !hr_dtype_is_ref(n->output_types[0]);
 }
 
@@ -177,10 +177,22 @@ static void recall_groups(hr_place_groups_t* g) {
   }
 }
 
+/* Where one node must stay on the host, so must all it lies with. */
+static void mark_host_only(hr_place_groups_t* g) {
+  const hr_graph_t* graph = g->p->graph;
+  bool any = false;
+  for (int32_t i = 0; i < g->how->devices->count; ++i) any |= g->how->devices->devices[i]->table != NULL;
+  for (int64_t i = 0; any && i < graph->nodes.count; ++i) {
+    const hr_node_t* n = graph->nodes.data[i];
+    if (n && !may_leave_host(n)) g->marks[hr_place_root(g, n->id)] |= HR_PLACE_HOST_ONLY;
+  }
+}
+
 static hr_status_t place_among(hr_place_groups_t* g) {
   const hr_graph_t* graph = g->p->graph;
   int32_t* device_of = g->p->device_of.data;
   HR_TRY(hr_place_groups_find(g));
+  mark_host_only(g);
   recall_groups(g);
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];

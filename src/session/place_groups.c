@@ -121,7 +121,7 @@ static hr_status_t unite(hr_place_groups_t* g, const hr_node_t* n, int32_t other
   const int32_t root = a < b ? a : b;
   g->parent[a] = g->parent[b] = root;
   g->wish_of[root] = merged;
-  g->grouped[root] = 1;
+  g->marks[root] |= HR_PLACE_GROUPED;
   return NULL;
 }
 
@@ -206,8 +206,8 @@ hr_status_t hr_place_groups_find(hr_place_groups_t* g) {
   const size_t count = (size_t)graph->nodes.count;
   g->wish_of = hr_alloc_array(count + 1, sizeof *g->wish_of);
   g->parent = hr_alloc_array(count + 1, sizeof *g->parent);
-  g->grouped = hr_alloc_array(count + 1, sizeof *g->grouped);
-  if (!g->wish_of || !g->parent || !g->grouped) return hr_status_out_of_memory();
+  g->marks = hr_alloc_array(count + 1, sizeof *g->marks);
+  if (!g->wish_of || !g->parent || !g->marks) return hr_status_out_of_memory();
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
     g->parent[i] = (int32_t)i;
@@ -232,5 +232,5 @@ void hr_place_groups_deinit(hr_place_groups_t* g) {
   hr_map_deinit(&g->pruned);
   hr_free(g->wish_of);
   hr_free(g->parent);
-  hr_free(g->grouped);
+  hr_free(g->marks);
 }

@@ -21,9 +21,11 @@ typedef struct {
   int32_t merged_a, merged_b, merged; /* the last merge */
   int32_t* wish_of;        /* by id: of the node; at a root, of the group */
   int32_t* parent;         /* by id */
-  uint8_t* grouped;        /* by id, of roots: there are others */
+  uint8_t* marks;          /* by id, of roots: HR_PLACE_ bits */
   hr_map_t pruned;         /* names of nodes that were pruned away but are colocated with: id of the first that named one */
 } hr_place_groups_t;
+
+enum { HR_PLACE_GROUPED = 1 /* there are others */, HR_PLACE_HOST_ONLY = 2 };
 
 HR_MUST_USE hr_status_t hr_place_groups_init(hr_place_groups_t* g, hr_program_t* p, const hr_placing_t* how);
 void hr_place_groups_deinit(hr_place_groups_t* g);
