@@ -7,7 +7,10 @@
  * stops what is dead, and Exit, which is dead once, when its loop is done and never let a value out.
  *
  * An iteration is over when nothing of it is ready, running or an open loop, and the one before it is over; the first also waits for all
- * Enters. With so many iterations open as the loop allows, values for the next one are parked until the oldest is over. */
+ * Enters. With so many iterations open as the loop allows, values for the next one are parked until the oldest is over.
+ *
+ * Where a loop sends values to another part, a dead NextIteration tells the next iteration after all, if there is one: the other part has
+ * begun it too and waits to hear that what it receives there is dead. */
 #include "exec/flow.h"
 #include "rt/rendezvous_key.h"
 
@@ -84,6 +87,20 @@ static int32_t lend_invariant(hr_flow_run_t* r, hr_flow_block_t* b, int32_t inde
   return tell_all(r, b, s, dead);
 }
 
+static int32_t tell_died(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s) {
+  int32_t count = 0;
+  for (const hr_flow_edge_t *e = s->edges, *end = e + s->edge_count; e < end; ++e) {
+    hr_flow_counter_t* c = &b->counters[e->counter];
+    if (e->kind != HR_EDGE_MERGE || r->flow->sites[e->site].data_inputs != 2 || !(c->pending & 1)) continue;
+    c->dead = 2;
+    if (c->pending != 1) continue;
+    c->pending = 0;
+    push_ready(r, b, e->site, true);
+    ++count;
+  }
+  return count;
+}
+
 static hr_flow_block_t* open_iteration(hr_flow_run_t* r, hr_flow_loop_t* l) {
   const int64_t iteration = l->oldest + l->open;
   hr_flow_block_t* b = hr_flow_block_take(r, l, iteration);
@@ -95,6 +112,8 @@ static hr_flow_block_t* open_iteration(hr_flow_run_t* r, hr_flow_loop_t* l) {
   l->open++;
   for (int32_t i = 0; i < l->info->invariant_count; ++i)
     if (l->arrived[i] != HR_INVARIANT_MISSING) b->outstanding += lend_invariant(r, b, i);
+  for (int32_t i = 0; i < l->died_count; ++i) b->outstanding += tell_died(r, b, &r->flow->sites[l->died[i]]);
+  l->died_count = 0;
   return b;
 }
 
@@ -167,6 +186,16 @@ void hr_flow_ran(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s) 
   count_outstanding(r, b, tell_all(r, b, s, false));
 }
 
+static void next_died(hr_flow_run_t* r, const hr_flow_block_t* b, const hr_flow_site_t* s) {
+  hr_flow_loop_t* l = b->loop;
+  if (b->iteration + 1 < l->oldest + l->open) {
+    hr_flow_block_t* next = block_at(l, b->iteration + 1);
+    next->outstanding += tell_died(r, next, s);
+  } else {
+    l->died[l->died_count++] = (int32_t)(s - r->flow->sites);
+  }
+}
+
 void hr_flow_died(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s) {
   int32_t more = 0;
   drop_inputs(b, s);
@@ -174,6 +203,7 @@ void hr_flow_died(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s)
     hr_flow_entered(r, b, s, true);
     return;
   }
+  if (s->action == HR_FLOW_NEXT && r->flow->sends) next_died(r, b, s);
   if (s->action != HR_FLOW_EXIT && s->action != HR_FLOW_NEXT) more = tell_all(r, b, s, true);
   count_outstanding(r, b, more);
 }

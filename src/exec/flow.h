@@ -102,6 +102,7 @@ typedef struct hr_flow {
   int32_t root_count;
   bool calls; /* some site runs elsewhere */
   int32_t widest;        /* inputs of the widest site */
+  bool sends; /* some loop sends values to another part */
 } hr_flow_t;
 
 /* Whether a plan of these nodes needs the general path. */
@@ -136,6 +137,8 @@ struct hr_flow_loop {
   int32_t parked_count;
   int32_t* parked;          /* sites of NextIterations that wait for an iteration to end */
   hr_slot_t* parked_values; /* by index of the NextIteration */
+  int32_t* died;            /* sites of NextIterations of the newest iteration that are dead */
+  int32_t died_count;
   hr_slot_t* invariants;
   uint8_t* arrived; /* by invariant: HR_INVARIANT_ */
   bool* exited;     /* by Exit: a value went out */

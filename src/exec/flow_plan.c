@@ -370,6 +370,7 @@ static hr_status_t place_sites_in_frames(flow_build_t* b) {
     hr_flow_site_t* s = &f->sites[i];
     hr_flow_frame_t* frame = &f->frames[s->frame];
     s->counter = frame->site_count++;
+    f->sends |= s->frame > 0 && s->runs_dead && !s->may_be_unset;
     if (s->action == HR_FLOW_EXIT) {
       s->index = frame->exit_count++;
       ((int32_t*)frame->exits)[s->index] = i;

@@ -86,7 +86,7 @@ void hr_flow_block_give(hr_flow_run_t* r, hr_flow_block_t* b) {
 static hr_flow_loop_t* loop_create(const hr_flow_frame_t* f) {
   const size_t ring = (size_t)f->ring_mask + 1;
   const size_t bytes = padded(sizeof(hr_flow_loop_t)) + ring * sizeof(hr_flow_block_t*) +
-                       (size_t)(f->next_count + f->invariant_count) * sizeof(hr_slot_t) + (size_t)f->next_count * sizeof(int32_t) +
+                       (size_t)(f->next_count + f->invariant_count) * sizeof(hr_slot_t) + 2 * (size_t)f->next_count * sizeof(int32_t) +
                        (size_t)f->invariant_count + (size_t)f->exit_count;
   char* memory = hr_alloc_zero(bytes);
   if (!memory) return NULL;
@@ -96,7 +96,8 @@ static hr_flow_loop_t* loop_create(const hr_flow_frame_t* f) {
   l->parked_values = (hr_slot_t*)(void*)(l->ring + ring);
   l->invariants = l->parked_values + f->next_count;
   l->parked = (int32_t*)(void*)(l->invariants + f->invariant_count);
-  l->arrived = (uint8_t*)(l->parked + f->next_count);
+  l->died = l->parked + f->next_count;
+  l->arrived = (uint8_t*)(l->died + f->next_count);
   l->exited = (bool*)(l->arrived + f->invariant_count);
   return l;
 }
@@ -118,7 +119,7 @@ hr_flow_loop_t* hr_flow_loop_take(hr_flow_run_t* r, hr_flow_block_t* parent, int
   l->open = 1;
   l->ring[0] = first;
   l->enters_left = f->enter_count;
-  l->parked_count = 0;
+  l->parked_count = l->died_count = 0;
   memset(l->arrived, HR_INVARIANT_MISSING, (size_t)f->invariant_count);
   memset(l->exited, 0, (size_t)f->exit_count);
   l->previous = NULL;
