@@ -84,8 +84,8 @@ def devices_of(step_stats, partition_graphs=()):
             last = max(last, begin + end)
             (transfers if op in _TRANSFERS else threads.setdefault(n.thread_id, [])).append(e)
         rows = []
-        for thread in sorted(threads):
-            label = d.thread_names.get(thread) or ("thread %d" % thread if len(threads) > 1 or thread else "operations")
+        for number, thread in enumerate(sorted(threads, key=lambda t: min(e.start for e in threads[t])), 1):
+            label = (d.thread_names[thread] if thread in d.thread_names else "") or ("thread %d" % number if len(threads) > 1 else "operations")
             rows += [(label if i == 0 else "", row) for i, row in enumerate(_packed(threads[thread]))]
         moved = [("transfers" if i == 0 else "", row) for i, row in enumerate(_packed(transfers))]
         devices.append(Device(d.device, rows + moved, len(moved)))
