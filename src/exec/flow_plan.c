@@ -2,7 +2,7 @@
 /* From nodes to sites and slots of the general path; flow_edges.c adds who tells whom.
  *
  * Nodes that cost a site nothing: feeds and constants lie in their slots, and an Identity, or the LoopCond of a scalar, that waits for
- * nothing but its input is its input: whoever reads or waits for it reads and waits for that. A constant that waits for a node, as constants
+ * nothing but its input is its input: whoever reads or waits for it reads and waits for that. A constant that waits for a node, as those
  * inside a loop do, is read from its slot by whoever also waits for that node. Only a Merge must be told of each input, so what it reads
  * stays a site. */
 #include "exec/flow_plan.h"
