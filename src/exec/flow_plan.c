@@ -39,10 +39,18 @@ hr_value_t hr_flow_real(const flow_build_t* b, hr_value_t v) { return b->real[v.
 
 static bool is_source(const hr_node_t* n) { return hr_flow_class(n) == HR_NODE_ARG || hr_plan_is_constant(n); }
 
+/* A LoopCond wants a scalar; a Switch looks at that itself. */
+static bool shape_will_be_checked(const hr_node_t* n) {
+  if (hr_value_shape(n->inputs[0])->rank == 0) return true;
+  for (int64_t i = 0; i < n->consumers.count; ++i)
+    if (hr_flow_class(n->consumers.data[i].node) != HR_NODE_SWITCH || n->consumers.data[i].input != 1) return false;
+  return n->consumers.count > 0;
+}
+
 static bool node_is_its_input(const hr_node_t* n) {
   const int class = hr_flow_class(n);
   if ((class != HR_NODE_IDENTITY && class != HR_NODE_LOOP_COND) || n->control_count > 0) return false;
-  if (class == HR_NODE_LOOP_COND && hr_value_shape(n->inputs[0])->rank != 0) return false; /* it has something to check */
+  if (class == HR_NODE_LOOP_COND && !shape_will_be_checked(n)) return false;
   return !hr_dtype_is_ref(hr_value_type(n->inputs[0]));
 }
 
@@ -358,55 +366,50 @@ static hr_status_t make_frames(flow_build_t* b) {
   return NULL;
 }
 
+static void number_site(flow_build_t* b, hr_flow_site_t* s) {
+  hr_flow_t* f = b->f;
+  hr_flow_frame_t* frame = &f->frames[s->frame];
+  s->counter = frame->site_count++;
+  if (s->action == HR_FLOW_EXIT) {
+    s->index = frame->exit_count++;
+  } else if (s->action == HR_FLOW_NEXT) {
+    s->index = frame->next_count++;
+  } else if (s->action == HR_FLOW_ENTER) {
+    const flow_value_t* out = &b->values[s->site->out[0]];
+    s->opens = out->frame;
+    s->child = f->frames[s->opens].child_index;
+    if (out->kind == FLOW_INVARIANT) s->index = f->frames[s->opens].invariant_count++;
+  }
+}
+
 static hr_status_t place_sites_in_frames(flow_build_t* b) {
   hr_flow_t* f = b->f;
+  for (int32_t i = 0; i < b->p->site_count; ++i) number_site(b, &f->sites[i]);
   for (int32_t i = 0; i < f->frame_count; ++i) {
-    int32_t* lists = hr_arena_array(&b->p->arena, 2 * (size_t)b->p->site_count, sizeof *lists);
-    if (!lists) return hr_status_out_of_memory();
-    f->frames[i].exits = lists;
-    f->frames[i].invariants = lists + b->p->site_count;
+    hr_flow_frame_t* frame = &f->frames[i];
+    frame->exits = hr_arena_array(&b->p->arena, (size_t)frame->exit_count, sizeof *frame->exits);
+    frame->invariants = hr_arena_array(&b->p->arena, (size_t)frame->invariant_count, sizeof *frame->invariants);
+    if (!frame->exits || !frame->invariants) return hr_status_out_of_memory();
   }
   for (int32_t i = 0; i < b->p->site_count; ++i) {
-    hr_flow_site_t* s = &f->sites[i];
-    hr_flow_frame_t* frame = &f->frames[s->frame];
-    s->counter = frame->site_count++;
-    f->sends |= s->frame > 0 && s->runs_dead && !s->may_be_unset;
-    if (s->action == HR_FLOW_EXIT) {
-      s->index = frame->exit_count++;
-      ((int32_t*)frame->exits)[s->index] = i;
-    } else if (s->action == HR_FLOW_NEXT) {
-      s->index = frame->next_count++;
-    } else if (s->action == HR_FLOW_ENTER) {
-      const flow_value_t* out = &b->values[s->site->out[0]];
-      s->opens = out->frame;
-      s->child = f->frames[s->opens].child_index;
-      if (out->kind != FLOW_INVARIANT) continue;
-      s->index = f->frames[s->opens].invariant_count++;
-      ((int32_t*)f->frames[s->opens].invariants)[s->index] = i;
-    }
+    const hr_flow_site_t* s = &f->sites[i];
+    if (s->action == HR_FLOW_EXIT) ((int32_t*)f->frames[s->frame].exits)[s->index] = i;
+    if (s->action == HR_FLOW_ENTER && s->index >= 0) ((int32_t*)f->frames[s->opens].invariants)[s->index] = i;
   }
   return NULL;
 }
 
 /* --- slots -------------------------------------------------------------------------------------------------------------------------- */
 
-static int32_t times_read(const hr_site_t* site, int32_t value) {
-  int32_t times = 0;
-  for (int32_t j = 0; j < site->in_count; ++j) times += site->in[j] == value;
-  return times;
-}
-
-static bool first_read_here(const hr_site_t* site, int32_t j) {
-  for (int32_t i = 0; i < j; ++i)
-    if (site->in[i] == site->in[j]) return false;
-  return true;
-}
-
 static void count_readers(flow_build_t* b) {
-  for (int64_t i = 0; i < b->p->site_count; ++i) {
+  for (int32_t i = 0; i < b->p->site_count; ++i) {
     const hr_flow_site_t* s = &b->f->sites[i];
-    for (int32_t j = 0; j < s->site->in_count; ++j)
-      if (first_read_here(s->site, j)) b->values[s->site->in[j]].readers++;
+    for (int32_t j = 0; j < s->site->in_count; ++j) {
+      flow_value_t* v = &b->values[s->site->in[j]];
+      if (v->last_reader == i + 1) continue; /* one site counts once */
+      v->last_reader = i + 1;
+      v->readers++;
+    }
     for (int32_t j = 0; j < s->read_count; ++j) b->values[s->reads[j].ref].readers++;
     for (int32_t j = 0; j < s->fetch_count; ++j) b->values[s->fetches[j].ref].readers++;
   }
@@ -442,20 +445,25 @@ static hr_status_t place_values(flow_build_t* b) {
   return NULL;
 }
 
-static void place_inputs(flow_build_t* b, hr_flow_site_t* s) {
-  int32_t *in = (int32_t*)s->site->in, *drops = (int32_t*)s->drops;
-  uint8_t* flags = (uint8_t*)s->site->in_flags;
+/* Input j, when the slots of all values are known. `times`: how often the site reads its value, not yet dealt with; negative: it has been. */
+static void place_input(flow_build_t* b, hr_flow_site_t* s, int32_t j) {
+  flow_value_t* v = &b->values[s->site->in[j]];
+  const bool first = v->times > 0, once = v->times == 1 || v->times == -1;
   const bool merge = s->action == HR_FLOW_MERGE; /* drops the one it took by itself */
-  for (int32_t j = 0; j < s->site->in_count; ++j) {
-    const flow_value_t* v = &b->values[in[j]];
-    ((int32_t*)s->in_use)[j] = v->use;
-    if (v->kind != FLOW_TEMPORARY || v->fetched || v->is_ref) continue;
-    if (v->readers == 1) flags[j] = times_read(s->site, in[j]) == 1 ? HR_IN_TAKE | HR_IN_RELEASE : HR_IN_RELEASE;
-    if (merge || !first_read_here(s->site, j)) continue;
-    if (v->readers == 1) drops[s->drop_count++] = v->slot;
-    else
-      ((hr_flow_use_t*)s->uses)[s->use_count++] = (hr_flow_use_t){v->slot, v->use};
-  }
+  if (first) v->times = -v->times;
+  ((int32_t*)s->in_use)[j] = once || s->action != HR_FLOW_COMPUTE ? v->use : -1;
+  if (v->kind != FLOW_TEMPORARY || v->fetched || v->is_ref) return;
+  if (v->readers == 1) ((uint8_t*)s->site->in_flags)[j] = once ? HR_IN_TAKE | HR_IN_RELEASE : HR_IN_RELEASE;
+  if (merge || !first) return;
+  if (v->readers == 1) ((int32_t*)s->drops)[s->drop_count++] = v->slot;
+  else ((hr_flow_use_t*)s->uses)[s->use_count++] = (hr_flow_use_t){v->slot, v->use};
+}
+
+static void place_inputs(flow_build_t* b, hr_flow_site_t* s) {
+  int32_t* in = (int32_t*)s->site->in;
+  for (int32_t j = 0; j < s->site->in_count; ++j) b->values[in[j]].times = 0;
+  for (int32_t j = 0; j < s->site->in_count; ++j) b->values[in[j]].times++;
+  for (int32_t j = 0; j < s->site->in_count; ++j) place_input(b, s, j);
   for (int32_t j = 0; j < s->site->in_count; ++j) in[j] = b->values[in[j]].slot;
 }
 

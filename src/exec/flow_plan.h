@@ -12,6 +12,7 @@ typedef struct {
   const hr_tensor_t* constant;
   int32_t slot, use; /* -1: none */
   int32_t frame, readers, feed;
+  int32_t last_reader, times; /* while readers are counted, and inputs placed */
   uint8_t kind;
   bool is_ref, fetched;
 } flow_value_t;

@@ -67,14 +67,6 @@ void hr_flow_finish(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* 
 /* Values of this many elements are worth a look at whether they may be taken over. */
 enum { TAKE_LEAST = 256 };
 
-static bool is_last_reader(const hr_flow_block_t* b, const hr_flow_site_t* s, int32_t input) {
-  const int32_t use = s->in_use[input];
-  if (use < 0 || b->uses[use] != 1) return false;
-  for (int32_t i = 0; i < s->site->in_count; ++i)
-    if (i != input && s->in_use[i] == use) return false; /* it reads the value twice */
-  return true;
-}
-
 /* The site to show to the kernel: one whose last reads of shared values are marked as such. */
 static const hr_site_t* site_to_run(hr_flow_run_t* r, const hr_flow_block_t* b, const hr_flow_site_t* s) {
   bool any = false;
@@ -82,7 +74,7 @@ static const hr_site_t* site_to_run(hr_flow_run_t* r, const hr_flow_block_t* b, 
     any = b->uses[s->uses[i].use] == 1 && b->slots[s->uses[i].slot].value.count >= TAKE_LEAST;
   if (!any) return s->site;
   for (int32_t i = 0; i < s->site->in_count; ++i)
-    r->last_flags[i] = is_last_reader(b, s, i) ? HR_IN_TAKE | HR_IN_RELEASE : s->site->in_flags[i];
+    r->last_flags[i] = s->in_use[i] >= 0 && b->uses[s->in_use[i]] == 1 ? HR_IN_TAKE | HR_IN_RELEASE : s->site->in_flags[i];
   r->last_reader = *s->site;
   r->last_reader.in_flags = r->last_flags;
   return &r->last_reader;

@@ -9,6 +9,7 @@ enum { FRAME_OUTSIDE = -1, FRAME_UNKNOWN = -2 };
 
 typedef struct {
   hr_frames_t* out;
+  hr_map_t by_name; /* index in out->frames */
   hr_node_t** queue;
   int64_t head, tail;
 } frames_walk_t;
@@ -27,17 +28,18 @@ static const char* frame_text(const hr_frames_t* f, int32_t frame) {
   return frame == 0 ? "the root frame" : f->frames.data[frame].name.data;
 }
 
-static hr_status_t frame_of_enter(hr_frames_t* f, hr_node_t* n, int32_t parent, int32_t* out) {
+static hr_status_t frame_of_enter(frames_walk_t* w, hr_node_t* n, int32_t parent, int32_t* out) {
+  hr_frames_t* f = w->out;
   hr_str_t name = hr_attrs_str(&n->attrs, "frame_name");
   int64_t parallel = hr_attrs_int(&n->attrs, "parallel_iterations");
-  for (int64_t i = 1; i < f->frames.count; ++i) {
-    hr_frame_info_t* have = &f->frames.data[i];
-    if (!hr_str_equal(have->name, name)) continue;
+  uintptr_t found;
+  if (hr_map_find(&w->by_name, name, &found)) {
+    hr_frame_info_t* have = &f->frames.data[found];
     if (have->parent != parent)
       return HR_ERROR(INVALID_ARGUMENT, "node '%s' (%.*s) enters frame '%.*s' from %s, but another Enter does from %s", n->name.data,
                       HR_STR_ARG(n->attrs.def->name), HR_STR_ARG(name), frame_text(f, parent), frame_text(f, have->parent));
     have->enter_count++;
-    *out = (int32_t)i;
+    *out = (int32_t)found;
     return NULL;
   }
   hr_frame_info_t frame = {.name = name,
@@ -48,12 +50,14 @@ static hr_status_t frame_of_enter(hr_frames_t* f, hr_node_t* n, int32_t parent, 
                                                                          : (int32_t)parallel,
                            .depth = f->frames.data[parent].depth + 1};
   *out = (int32_t)f->frames.count;
+  HR_TRY(hr_map_set(&w->by_name, name, (uintptr_t)f->frames.count));
   return hr_vec_push(&f->frames, frame);
 }
 
-static hr_status_t frame_of_outputs(hr_frames_t* f, hr_node_t* n, int32_t frame, int32_t* out) {
+static hr_status_t frame_of_outputs(frames_walk_t* w, hr_node_t* n, int32_t frame, int32_t* out) {
+  hr_frames_t* f = w->out;
   *out = frame;
-  if (node_enters(n)) return frame_of_enter(f, n, frame, out);
+  if (node_enters(n)) return frame_of_enter(w, n, frame, out);
   if (frame == 0 && (node_exits(n) || node_goes_on(n)))
     return HR_ERROR(INVALID_ARGUMENT, "node '%s' (%.*s) stands outside any loop; an Enter should lead to it", n->name.data,
                     HR_STR_ARG(n->attrs.def->name));
@@ -71,7 +75,7 @@ static hr_status_t frames_reach(frames_walk_t* w, hr_node_t* n, int32_t frame, c
                     n->name.data, HR_STR_ARG(n->attrs.def->name), from->name.data, frame_text(f, frame), frame_text(f, known));
   f->of_node[n->id] = frame;
   w->queue[w->tail++] = n;
-  return frame_of_outputs(f, n, frame, &f->of_output[n->id]);
+  return frame_of_outputs(w, n, frame, &f->of_output[n->id]);
 }
 
 static hr_status_t frames_walk_on(frames_walk_t* w, const hr_node_t* n) {
@@ -107,6 +111,7 @@ static hr_status_t frames_walk(frames_walk_t* w, hr_node_t* const* nodes, int64_
 
 hr_status_t hr_frames_find(hr_node_t* const* nodes, int64_t count, int64_t id_limit, hr_frames_t* out) {
   frames_walk_t w = {.out = out, .queue = hr_alloc_array((size_t)count + 1, sizeof(hr_node_t*))};
+  hr_map_init(&w.by_name);
   memset(out, 0, sizeof *out);
   out->node_limit = id_limit;
   out->of_node = hr_alloc_array((size_t)id_limit + 1, sizeof *out->of_node);
@@ -114,6 +119,7 @@ hr_status_t hr_frames_find(hr_node_t* const* nodes, int64_t count, int64_t id_li
   hr_status_t status = w.queue && out->of_node && out->of_output ? NULL : hr_status_out_of_memory();
   for (int64_t i = 0; !status && i < id_limit; ++i) out->of_node[i] = out->of_output[i] = FRAME_OUTSIDE;
   if (!status) status = frames_walk(&w, nodes, count);
+  hr_map_deinit(&w.by_name);
   hr_free(w.queue);
   if (status) hr_frames_deinit(out);
   return status;

@@ -377,6 +377,27 @@ static void case_cancel(case_t* c, const int32_t in[VARIABLES]) {
   hr_status_release(status);
 }
 
+/* Several steps of one plan at once. */
+typedef struct {
+  case_t* c;
+  int32_t in[VARIABLES];
+  hr_thread_t thread;
+} crowd_t;
+static void crowd_main(void* arg) {
+  crowd_t* m = arg;
+  for (int i = 0; i < 3; ++i) case_check(m->c, m->in);
+}
+static void case_crowd(case_t* c) {
+  enum { MEMBERS = 3 };
+  crowd_t members[MEMBERS];
+  for (int m = 0; m < MEMBERS; ++m) {
+    members[m].c = c;
+    for (int i = 0; i < VARIABLES; ++i) members[m].in[i] = below(97) - 40;
+  }
+  for (int m = 0; m < MEMBERS; ++m) maker_must(hr_thread_start(&members[m].thread, "member", crowd_main, &members[m]), "a thread");
+  for (int m = 0; m < MEMBERS; ++m) hr_thread_join(&members[m].thread);
+}
+
 static void case_build(case_t* c) {
   scope_t top = {0};
   char n[32];
@@ -428,6 +449,7 @@ static int run_case(uint64_t seed) {
         case_check(&c, in);
     }
   }
+  if (c.plan && seed % 4 == 0) case_crowd(&c);
   const int nodes = (int)g->nodes.count;
   hr_plan_destroy(c.plan);
   hr_state_table_destroy(c.states);

@@ -65,6 +65,47 @@ HR_TEST(loops_nest) {
   rig_deinit(&r);
 }
 
+HR_TEST(many_loops_in_one_plan_and_deeply_nested_ones) {
+  enum { LOOPS = 2000, DEPTH = 1500 };
+  rig_t r;
+  rig_init(&r);
+  char n[32];
+  hr_value_t v = maker_const(r.g, "v", 0), zero = maker_i32(r.g, "zero", 0);
+  for (int i = 0; i < LOOPS; ++i) {
+    snprintf(n, sizeof n, "loop%d", i);
+    v = maker_count_loop(r.g, n, zero, v, 2, 1, 2).exit_a;
+  }
+  for (int i = 0; i < DEPTH; ++i) { /* in, and out again */
+    snprintf(n, sizeof n, "in%d", i);
+    v = maker_enter(r.g, n, v, n);
+  }
+  for (int i = 0; i < DEPTH; ++i) {
+    snprintf(n, sizeof n, "out%d", i);
+    v = maker_1(r.g, "Exit", n, v);
+  }
+  int64_t start = hr_clock_now_ns();
+  HR_REQUIRE_OK(rig_plan(&r, 0, NULL, 1, &v));
+  for (int i = 0; i < 2; ++i) HR_CHECK_EQ_F64(rig_number(&r, NULL), 2 * LOOPS);
+  printf("  %.0f ms\n", (double)(hr_clock_now_ns() - start) / 1e6);
+  rig_deinit(&r);
+}
+
+HR_TEST(a_wide_node) {
+  enum { WIDTH = 20000 };
+  rig_t r;
+  rig_init(&r);
+  static hr_value_t in[WIDTH];
+  hr_value_t p = maker_bool(r.g, "p"), s = maker_2(r.g, "Switch", "s", maker_const(r.g, "one", 1), p);
+  for (int i = 0; i < WIDTH; ++i) in[i] = hr_emit_nth(s, 1);
+  hr_value_t sum = maker_node(r.g, "AddN", "sum", WIDTH, in, 0, NULL), all = maker_node(r.g, "Merge", "all", WIDTH, in, 0, NULL);
+  hr_value_t y = maker_2(r.g, "AddV2", "y", sum, all);
+  hr_tensor_t yes = maker_truth(true);
+  HR_REQUIRE_OK(rig_plan(&r, 1, &p, 1, &y));
+  HR_CHECK_EQ_F64(rig_number(&r, &yes), WIDTH + 1);
+  hr_tensor_release(&yes);
+  rig_deinit(&r);
+}
+
 HR_TEST(the_branch_not_taken_is_dead) {
   rig_t r;
   rig_init(&r);
