@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A server from plain C: made, started, used through its target, stopped; what is refused by default and what the limits refuse. */
 #include "help.h"
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 #include "headrace/server.h"
@@ -154,6 +155,57 @@ TEST(limits) {
   TF_DeleteServer(server);
   TF_DeleteGraph(g);
   HR_DeleteServerOptions(o);
+  TF_DeleteStatus(s);
+}
+
+/* A step that waits for a queue which nobody fills. */
+typedef struct {
+  TF_Session* session;
+  TF_Output value;
+  TF_Status* status;
+  atomic_int ended;
+} waiting_step_t;
+static void* run_waiting(void* arg) {
+  waiting_step_t* w = arg;
+  TF_Tensor* result = NULL;
+  TF_SessionRun(w->session, NULL, NULL, NULL, 0, &w->value, &result, 1, NULL, 0, NULL, w->status);
+  TF_DeleteTensor(result);
+  atomic_store(&w->ended, 1);
+  return NULL;
+}
+
+TEST(stops_within_a_second_whatever_waits) {
+  TF_Status* s = TF_NewStatus();
+  TF_Server* server = start_server(NULL, s);
+  TF_Graph* g = TF_NewGraph();
+  const TF_DataType type = TF_FLOAT;
+  TF_OperationDescription* d = TF_NewOperation(g, "FIFOQueueV2", "q");
+  TF_SetAttrTypeList(d, "component_types", &type, 1);
+  TF_Output queue = {TF_FinishOperation(d, s), 0};
+  d = TF_NewOperation(g, "QueueDequeueV2", "take");
+  TF_AddInput(d, queue);
+  TF_SetAttrTypeList(d, "component_types", &type, 1);
+  waiting_step_t w = {.value = {TF_FinishOperation(d, s), 0}, .status = TF_NewStatus()};
+  REQUIRE(CHECK_TF_OK(s));
+  w.session = open_session(server, g, s);
+  REQUIRE(CHECK_TF_OK(s));
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, NULL, run_waiting, &w) == 0);
+  nanosleep(&(struct timespec){0, 300000000}, NULL);
+  CHECK_INT(atomic_load(&w.ended), 0);
+  const double start = now();
+  TF_ServerStop(server, s);
+  CHECK_TF_OK(s);
+  CHECK(now() - start < 1);
+  pthread_join(thread, NULL);
+  CHECK(TF_GetCode(w.status) != TF_OK);
+  CHECK(now() - start < 5);
+  TF_CloseSession(w.session, s); /* its server is gone: any outcome, soon */
+  TF_DeleteSession(w.session, s);
+  CHECK(now() - start < 8);
+  TF_DeleteServer(server);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(w.status);
   TF_DeleteStatus(s);
 }
 
