@@ -163,8 +163,8 @@ def _look_up(name):
         return _import(_MODULES[name])
     if name in _GATHERED:
         return _import("gathered").module(name)
-    if name == "python":  # tensorflow.python.client.timeline: scripts import it from there
-        return types.SimpleNamespace(client=types.SimpleNamespace(timeline=_import("timeline")))
+    if name == "python":
+        return _import("internal_names").module("")
     if name in _MESSAGES:
         return _import("protos").message(name)
     if name == "raw_ops":
