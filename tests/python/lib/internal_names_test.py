@@ -14,7 +14,7 @@ from tensorflow.python.platform import gfile, tf_logging
 from tensorflow.python.training.moving_averages import assign_moving_average
 import tensorflow.python.ops.nn_ops as nn_ops
 with ops.name_scope("a"):
-    y = nn_ops.relu(math_ops.cast(array_ops.concat([[1], [-2]], 0), dtypes.float32))
+    y = nn_ops.relu(math_ops.cast(array_ops.concat([tf.placeholder_with_default([1], [1]), [-2]], 0), dtypes.float32))
 _, taken = control_flow_ops.switch(y, tf.constant(True))
 metadata = tf.RunMetadata()
 with tf.Session() as session:
