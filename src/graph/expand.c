@@ -56,6 +56,7 @@ hr_status_t hr_expand_callee(hr_expand_t* x, const hr_node_t* node, const hr_fun
 }
 
 static bool node_may_be_call(const hr_expand_t* x, const hr_node_t* n) {
+  if (!(n->attrs.def->op->flags & HR_OP_IMPURE)) return false; /* all that call functions count as impure: nearly every node ends here */
   return node_has_function_attr(n) || node_is_gradient(n) || hr_lower_is_conditional(n) || hr_function_of_node(x->g, n);
 }
 

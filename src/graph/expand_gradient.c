@@ -44,10 +44,31 @@ static hr_status_t tie_to_start(hr_graph_t* g, hr_node_t* start, int64_t first) 
   return NULL;
 }
 
+/* Zeros like an input; of a variable's handle: like its value. */
+static hr_status_t add_zeros(gradient_t* g, int32_t i, hr_value_t* out) {
+  hr_dtype_t type = hr_dtype_base(g->node->output_types[i]);
+  hr_shape_t scalar = hr_shape_scalar();
+  hr_tensor_t zero = {0};
+  hr_value_t parts[2];
+  hr_node_t* node = NULL;
+  if (hr_dtype_base(hr_value_type(g->xs[i])) != HR_RESOURCE) return add_like_input(g, "ZerosLike", "zeros", g->xs[i], out);
+  HR_TRY(add_like_input(g, "VariableShape", "shape", g->xs[i], &parts[0]));
+  HR_TRY(hr_tensor_create_zero(type, &scalar, &zero));
+  hr_named_attr_t attrs[] = {hr_at_tensor("value", &zero), hr_at_type("dtype", (int)type)};
+  hr_node_desc_t d = {.op = HR_STR("Const"), .attrs = attrs, .attr_count = 2, .controls = &g->xs[i].node, .control_count = 1};
+  hr_status_t status = hr_expand_add(g->x, g->node, "zero", d, &node);
+  hr_tensor_release(&zero);
+  if (status) return status;
+  parts[1] = (hr_value_t){node, 0};
+  HR_TRY(hr_expand_add(g->x, g->node, "zeros", (hr_node_desc_t){.op = HR_STR("Fill"), .inputs = parts, .input_count = 2}, &node));
+  *out = (hr_value_t){node, 0};
+  return NULL;
+}
+
 static hr_status_t give_outputs(gradient_t* g, const hr_gradient_t* grads) {
   for (int32_t i = 0; i < g->x_count; ++i) {
     hr_value_t v = grads[i].dense;
-    if (!v.node) HR_TRY(add_like_input(g, "ZerosLike", "zeros", g->xs[i], &v));
+    if (!v.node) HR_TRY(add_zeros(g, i, &v));
     HR_TRY(g->x->edit->replace(g->x, (hr_value_t){g->node, i}, v));
   }
   HR_TRY(g->x->edit->replace_control(g->x, g->node, g->x_count ? g->xs[0].node : NULL));

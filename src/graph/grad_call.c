@@ -210,8 +210,11 @@ static hr_status_t emit_symbolic(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t
   for (int32_t i = 0; i < node->input_count; ++i) {
     inputs[i] = hr_grad_input(&c->base, i);
     types[i] = (int32_t)hr_dtype_base(node->input_types[i]);
-    if (types[i] == HR_RESOURCE && hr_grad_wanted(&c->base, i))
-      return HR_ERROR(UNIMPLEMENTED, "the gradient of a variable that a function reads within a loop");
+    if (types[i] != HR_RESOURCE) continue;
+    const hr_handle_info_t* held = inputs[i].node->handles ? &inputs[i].node->handles[inputs[i].index] : NULL;
+    if (held) types[i] = (int32_t)held->dtype;
+    if (hr_grad_wanted(&c->base, i) && (!held || held->dtype == HR_DTYPE_INVALID))
+      return HR_ERROR(UNIMPLEMENTED, "the gradient of a handle of which nothing is known, which a function reads within a loop");
   }
   for (int32_t i = 0; i < node->output_count; ++i) inputs[node->input_count + i] = hr_grad_upstream(&c->base, i);
   hr_named_attr_t call_attrs[] = {hr_at("f", HR_AT_SCALAR(HR_ATTR_FUNC, func, &name)), hr_at_types("Tout", types, node->input_count)};

@@ -37,7 +37,15 @@ static hr_status_t remote_compute(hr_kernel_ctx_t* k) {
 }
 
 static hr_status_t gradient_shapes(hr_infer_t* c) {
-  for (int i = 0; i < hr_infer_output_count(c) && i < hr_infer_input_count(c); ++i) hr_infer_set(c, i, hr_infer_input(c, i));
+  for (int i = 0; i < hr_infer_output_count(c) && i < hr_infer_input_count(c); ++i) {
+    hr_dtype_t held = HR_DTYPE_INVALID;
+    const hr_pshape_t* shape = hr_infer_input(c, i);
+    if (hr_infer_input_dtype(c, i) == HR_RESOURCE) { /* the gradient of a variable is like its value */
+      shape = NULL;
+      hr_infer_handle(c, i, &held, &shape);
+    }
+    hr_infer_set(c, i, shape ? shape : &hr_pshape_unknown);
+  }
   return NULL;
 }
 

@@ -107,6 +107,23 @@ class FunctionTest(unittest.TestCase):
         for a, b in zip(got, [1.976058, 1.0023844, 0.7543814, 0.64458406, 1.6240721, 0.29552022]):
             self.assertAlmostEqual(float(a), b, places=5)
 
+    def test_a_variable_read_in_a_loop_by_a_function(self):
+        graph = tf.Graph()
+        with graph.as_default():
+            v = tf.Variable(1.7, use_resource=True)
+
+            @function.Defun(tf.float32, shape_func=lambda op: [tf.TensorShape([])])
+            def step(x):
+                return tf.sin(x) * v.read_value() + 0.5
+            x = tf.constant(0.3)
+            _, y = tf.while_loop(lambda i, y: i < 4, lambda i, y: (i + 1, step(y)), [0, x])
+            grads = tf.gradients(y, [x, v])
+            with tf.Session(graph=graph) as session:
+                session.run(tf.global_variables_initializer())
+                got = session.run([y] + grads)
+        for a, b in zip(got, [1.976058, 0.7543814, 0.64458406]):
+            self.assertAlmostEqual(float(a), b, places=5)
+
     def test_mistakes(self):
         with self.assertRaises(ValueError):
             function.Defun(tf.float32)(lambda a, b: a)

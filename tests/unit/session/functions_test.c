@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions in sessions: calls in all forms, what runs and when, recursion, branches and loops with and without their dataflow form, bodies
  * that do not hold together. Graphs are GraphDefs in text form. */
+#include "base/thread.h"
 #include "graph/function.h"
 #include "graph/grad.h"
 #include "graph/import.h"
@@ -275,6 +276,35 @@ HR_TEST(recursion_ends_with_its_value_or_an_error) {
   HR_CHECK_CODE(world_run(&w, "fact", 0, 0.5f, &out), HR_RESOURCE_EXHAUSTED, "deep");
   HR_CHECK_CODE(world_run(&w, "forever", 0, 1, &out), HR_RESOURCE_EXHAUSTED, "deep");
   HR_CHECK_EQ_F64(world_get(&w, "fact", 0, 5), 120); /* the session goes on */
+  world_close(&w);
+}
+
+typedef struct {
+  world_t* w;
+  atomic_int* bad;
+} caller_t;
+
+static void call_many_times(void* arg) {
+  const caller_t* c = arg;
+  for (int i = 0; i < 50; ++i) {
+    float out = 0;
+    hr_status_t status = world_run(c->w, "fact", 0, 6, &out);
+    if (status || out != 720) atomic_fetch_add(c->bad, 1);
+    hr_status_release(status);
+    status = world_run(c->w, "forever", 0, 1, &out);
+    if (hr_status_code(status) != HR_RESOURCE_EXHAUSTED) atomic_fetch_add(c->bad, 1);
+    hr_status_release(status);
+  }
+}
+
+HR_TEST(threads_call_the_same_functions) {
+  world_t w = world_open(X NODE(OP("fact", "Factorial") IN("x")) NODE(OP("forever", "Forever") IN("x")) LIBRARY(FACT FOREVER));
+  hr_thread_t threads[4];
+  atomic_int bad = 0;
+  caller_t c = {&w, &bad};
+  for (int i = 0; i < 4; ++i) maker_must(hr_thread_start(&threads[i], "caller", call_many_times, &c), "a thread");
+  for (int i = 0; i < 4; ++i) hr_thread_join(&threads[i]);
+  HR_CHECK_EQ_I64(atomic_load(&bad), 0);
   world_close(&w);
 }
 
