@@ -112,11 +112,26 @@ static hr_status_t keep_transfer(hr_partition_state_t* s, const hr_node_t* src, 
   return NULL;
 }
 
+/* A reference's value is read where its reader would have read it: after all that the reader waits for. (Where there is control flow the
+ * send waits for nothing: what it would wait for may be dead, or of another iteration.) */
+static hr_status_t send_in_turn(hr_partition_state_t* s, hr_node_t* send, const hr_node_t* src, const hr_node_t* dst) {
+  if (s->has_frames) return NULL;
+  for (int32_t i = 0; i < dst->input_count + dst->control_count; ++i) {
+    hr_node_t* other = i < dst->input_count ? dst->inputs[i].node : dst->controls[i - dst->input_count];
+    if (other == src || other->id == send->id) continue;
+    if (s->part_of.data[other->id] != s->part_of.data[send->id])
+      HR_TRY(hr_partition_bring(s, other, HR_EDGE_CONTROL, send, s->next_edge++, &other));
+    HR_TRY(hr_graph_add_control(s->p->graph, send, other));
+  }
+  return NULL;
+}
+
 hr_status_t hr_partition_bring(hr_partition_state_t* s, hr_node_t* src, int32_t output, hr_node_t* dst, int32_t edge, hr_node_t** out) {
   const int32_t part = s->part_of.data[dst->id];
   const bool is_ref = output >= 0 && hr_dtype_is_ref(src->output_types[output]);
   if (!is_ref && (*out = find_transfer(s, src, output, part))) return NULL;
   if (output == HR_EDGE_CONTROL) HR_TRY(add_control_pair(s, src, dst, edge, out));
   else HR_TRY(add_pair(s, (hr_value_t){src, output}, src, dst, edge, out));
-  return is_ref ? NULL : keep_transfer(s, src, output, part, *out);
+  if (!is_ref) return keep_transfer(s, src, output, part, *out);
+  return send_in_turn(s, s->sequence.data[s->sequence.count - 2], src, dst);
 }

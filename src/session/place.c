@@ -156,7 +156,7 @@ static hr_status_t place_node(hr_place_groups_t* g, const hr_node_t* n, int32_t 
   int32_t* device_of = g->p->device_of.data;
   const int32_t root = hr_place_root(g, n->id), wish = g->wish_of[root];
   int32_t device = is_remembered(g, n) ? memory_find(g->how->memory, n->name) : -1;
-  if (device < 0 && root != n->id && device_of[root] >= 0) device = device_of[root];
+  if (device < 0) device = device_of[root];
   if (device < 0 && may_lie(g, n, wish, neighbour)) device = neighbour;
   if (device < 0) HR_TRY(choose_device(g, n, wish, &device));
   if (device_of[root] < 0) device_of[root] = device;
@@ -165,16 +165,21 @@ static hr_status_t place_node(hr_place_groups_t* g, const hr_node_t* n, int32_t 
 }
 
 /* The first remembered node of a group says where the group lies, also for those before it. */
-static void recall_groups(hr_place_groups_t* g) {
+static hr_status_t recall_groups(hr_place_groups_t* g) {
   const hr_graph_t* graph = g->p->graph;
   int32_t* device_of = g->p->device_of.data;
-  if (!g->how->memory) return;
+  if (!g->how->memory) return NULL;
+  for (int64_t i = 0; i < graph->nodes.count; ++i) {
+    const hr_node_t* n = graph->nodes.data[i];
+    if (n && is_remembered(g, n) && memory_find(g->how->memory, n->name) < 0) HR_TRY(hr_place_groups_follow(g, n));
+  }
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
     if (!n || !is_remembered(g, n)) continue;
     const int32_t root = hr_place_root(g, n->id), device = memory_find(g->how->memory, n->name);
     if (device >= 0 && device_of[root] < 0) device_of[root] = device;
   }
+  return NULL;
 }
 
 /* Where one node must stay on the host, so must all it lies with. */
@@ -192,8 +197,8 @@ static hr_status_t place_among(hr_place_groups_t* g) {
   const hr_graph_t* graph = g->p->graph;
   int32_t* device_of = g->p->device_of.data;
   HR_TRY(hr_place_groups_find(g));
+  HR_TRY(recall_groups(g));
   mark_host_only(g);
-  recall_groups(g);
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
     if (!n || is_generator(g, n)) continue;

@@ -3,6 +3,7 @@
  * colocated with one that this run does not need follows that one's request all the same, so it is looked up in the graph the program was
  * copied from. */
 #include "session/place_groups.h"
+#include "graph/names.h"
 #include "op/node_class.h"
 
 static hr_status_t wish_add(hr_place_groups_t* g, hr_wish_t wish, int32_t* out) {
@@ -180,6 +181,7 @@ static hr_status_t follow_pruned(hr_place_groups_t* g, const hr_node_t* n, hr_st
 
 static hr_status_t unite_with(hr_place_groups_t* g, const hr_node_t* n, hr_str_t name) {
   while (name.size > 0 && !hr_str_equal(name, n->name)) {
+    HR_TRY(hr_names_index(g->p->graph)); /* at the first name only: a search in a copy without an index is a scan */
     const hr_node_t* other = hr_graph_find(g->p->graph, name);
     if (other) return unite(g, n, other->id, "colocation", false);
     HR_TRY(follow_pruned(g, n, name, &name));
@@ -199,6 +201,79 @@ static hr_status_t unite_node(hr_place_groups_t* g, const hr_node_t* n) {
     else if (n->input_types[i] == HR_RESOURCE) HR_TRY(unite(g, n, from->id, "a resource", true));
   }
   return NULL;
+}
+
+/* --- what other runs will unite --------------------------------------------------------------------------------------------------------- */
+/* A variable that nobody has placed yet is placed for good now, so what the whole graph does with it counts, not only what this run does:
+ * along references and handles, through nodes that are not in the program too. */
+
+typedef struct {
+  hr_place_groups_t* g;
+  const hr_node_t* start;             /* in the program */
+  hr_map_t seen;                      /* nodes of the source */
+  HR_VEC(const hr_node_t*) to_do;
+} state_walk_t;
+
+static bool carries_state(int32_t type) { return hr_dtype_is_ref(type) || type == HR_RESOURCE; }
+
+static const hr_node_t* source_of(const hr_program_t* p, const hr_node_t* n) { /* NULL: a pass made it */
+  const int32_t rank = p->ranks.data[n->id];
+  return rank < p->copy.source_count && p->copy.of_source[rank] == n ? p->source->nodes.data[rank] : NULL;
+}
+
+static hr_status_t meet_node(state_walk_t* w, const hr_node_t* m) {
+  hr_place_groups_t* g = w->g;
+  const hr_program_t* p = g->p;
+  int32_t wish, merged;
+  if (m->attrs.def->node_class == HR_NODE_PLACEHOLDER || hr_map_find_ptr(&w->seen, m, NULL)) return NULL;
+  HR_TRY(hr_map_set_ptr(&w->seen, m, 1));
+  HR_TRY(hr_vec_push(&w->to_do, m));
+  const hr_node_t* copy = m->id < p->copy.source_count ? p->copy.of_source[m->id] : NULL;
+  if (copy) return unite(g, copy, w->start->id, "state", true);
+  const int32_t root = hr_place_root(g, w->start->id);
+  hr_status_t status = wish_of_text(g, m->device, &wish);
+  if (status) { /* it is not of this run: whoever runs it will hear of it */
+    hr_status_release(status);
+    return NULL;
+  }
+  HR_TRY(merge_wishes(g, g->wish_of[root], wish, &merged));
+  if (merged >= 0) g->wish_of[root] = merged;
+  return NULL;
+}
+
+static hr_status_t walk_state(state_walk_t* w, const hr_node_t* from) {
+  HR_TRY(hr_map_set_ptr(&w->seen, from, 1));
+  HR_TRY(hr_vec_push(&w->to_do, from));
+  while (w->to_do.count > 0) {
+    const hr_node_t* n = w->to_do.data[--w->to_do.count];
+    for (int64_t i = 0; i < n->consumers.count; ++i)
+      if (carries_state(n->consumers.data[i].node->input_types[n->consumers.data[i].input]))
+        HR_TRY(meet_node(w, n->consumers.data[i].node));
+    for (int32_t i = 0; i < n->input_count; ++i)
+      if (n->inputs[i].node && carries_state(n->input_types[i])) HR_TRY(meet_node(w, n->inputs[i].node));
+  }
+  return NULL;
+}
+
+static bool holds_state(const hr_node_t* n) {
+  if (!(n->attrs.def->op->flags & HR_OP_STATEFUL)) return false;
+  for (int32_t i = 0; i < n->output_count; ++i)
+    if (carries_state(n->output_types[i])) return true;
+  return false;
+}
+
+hr_status_t hr_place_groups_follow(hr_place_groups_t* g, const hr_node_t* n) {
+  const hr_node_t* from = g->p->source && holds_state(n) ? source_of(g->p, n) : NULL;
+  if (!from) return NULL;
+  hr_mutex_t* mu = &((hr_graph_t*)(uintptr_t)g->p->source)->mu;
+  state_walk_t w = {.g = g, .start = n};
+  hr_map_init(&w.seen);
+  hr_mutex_lock(mu);
+  hr_status_t status = walk_state(&w, from);
+  hr_mutex_unlock(mu);
+  hr_map_deinit(&w.seen);
+  hr_vec_deinit(&w.to_do);
+  return status;
 }
 
 hr_status_t hr_place_groups_find(hr_place_groups_t* g) {

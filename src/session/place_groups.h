@@ -33,6 +33,8 @@ void hr_place_groups_deinit(hr_place_groups_t* g);
 HR_MUST_USE hr_status_t hr_place_wish(hr_place_groups_t* g, const hr_node_t* n, int32_t* out);
 /* Unites what must lie together; INVALID_ARGUMENT names two nodes of a group that ask for different devices. */
 HR_MUST_USE hr_status_t hr_place_groups_find(hr_place_groups_t* g);
+/* The same for what other runs of the graph do with the state that n holds; for nodes that have no device from an earlier run. */
+HR_MUST_USE hr_status_t hr_place_groups_follow(hr_place_groups_t* g, const hr_node_t* n);
 int32_t hr_place_root(hr_place_groups_t* g, int32_t id);
 /* Whether device d is one that the wish names; with soft placement and no match at all, type and number do not count. */
 bool hr_place_accepts(const hr_place_groups_t* g, int32_t wish, int32_t d);

@@ -146,6 +146,33 @@ HR_TEST(stateful_nodes_stay_where_they_were) {
   hr_device_set_release(set);
 }
 
+/* The first run only reads; the graph also has an update that asks for a server, and one that writes a second variable with it. */
+HR_TEST(state_lies_where_later_runs_want_it) {
+  hr_device_set_t* set = cluster();
+  hr_graph_t* g = maker_graph();
+  hr_place_memory_t* memory = NULL;
+  HR_CHECK_OK(hr_place_memory_create(&memory));
+  hr_value_t w = maker_handle(g, "w", &hr_pshape_scalar), m = maker_handle(g, "m", &hr_pshape_scalar), lr = maker_const(g, "lr", 1);
+  hr_value_t read = maker_read(g, "read", w);
+  hr_value_t in[] = {w, m, lr, lr, lr};
+  const hr_named_attr_t type = hr_at_type("T", HR_F32);
+  on(maker_node(g, "ResourceApplyMomentum", "apply", 5, in, 1, &type), PS1);
+  const hr_placing_t how = {.devices = set, .memory = memory};
+  hr_program_t p = maker_program(g, 0, NULL, 1, &read, NULL);
+  HR_CHECK_OK(hr_place_program(&p, &how));
+  CHECK_ON(&p, "w", PS1);
+  CHECK_ON(&p, "read", PS1);
+  hr_program_deinit(&p);
+  hr_value_t read_m = maker_read(g, "read_m", m);
+  p = maker_program(g, 0, NULL, 1, &read_m, NULL);
+  HR_CHECK_OK(hr_place_program(&p, &how));
+  CHECK_ON(&p, "m", PS1);
+  hr_program_deinit(&p);
+  hr_place_memory_destroy(memory);
+  hr_graph_destroy(g);
+  hr_device_set_release(set);
+}
+
 HR_TEST(sets_of_devices) {
   hr_device_set_t* set = cluster();
   HR_CHECK_EQ_I64(hr_device_set_find(set, HR_STR(PS0)), 2);
