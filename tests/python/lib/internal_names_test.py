@@ -19,7 +19,7 @@ _, taken = control_flow_ops.switch(y, tf.constant(True))
 metadata = tf.RunMetadata()
 with tf.Session() as session:
     print(session.run(taken, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE), run_metadata=metadata), y.name)
-assert "Relu" in timeline.Timeline(metadata.step_stats).generate_chrome_trace_format()
+assert "CPU:0 Compute" in timeline.Timeline(metadata.step_stats).generate_chrome_trace_format()
 print([d.name for d in device_lib.list_local_devices()], nest.flatten([1, (2,)]), LSTMStateTuple(1, 2).h)
 try:
     from tensorflow.python.ops.array_ops import no_such_function
