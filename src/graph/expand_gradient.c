@@ -97,8 +97,12 @@ static hr_status_t differentiate(gradient_t* g, const hr_func_attr_t* call, cons
                     (int)body.output_count);
   hr_gradient_t* grads = hr_arena_array(&x->arena, (size_t)g->x_count + 1, sizeof *grads);
   if (!grads) return hr_status_out_of_memory();
-  hr_grad_request_t q = {
-      .ys = body.outputs, .y_count = body.output_count, .xs = g->xs, .x_count = g->x_count, .upstream = g->node->inputs + g->x_count};
+  hr_grad_request_t q = {.ys = body.outputs,
+                         .y_count = body.output_count,
+                         .xs = g->xs,
+                         .x_count = g->x_count,
+                         .upstream = g->node->inputs + g->x_count,
+                         .ends_at_xs = true};
   int64_t before = x->g->nodes.count;
   HR_TRY(hr_expand_name(x, g->node, "gradients", &q.prefix));
   HR_TRY(hr_grad_build(x->g, &q, grads));

@@ -20,6 +20,7 @@ typedef struct {
   const hr_value_t* stops;         /* gradients do not flow through these */
   int32_t stop_count;
   bool keep_slices;                /* else slices are turned dense */
+  bool ends_at_xs;                 /* nothing upstream of an x leads to another: do not look there */
   int call_depth;                  /* of the walk within a call: how many calls it stands in (graph/grad_call.c) */
   /* User overrides (Python's RegisterGradient, gradient_override_map): may be NULL; *out_handled false: the op's own. */
   hr_status_t (*override)(void* arg, hr_grad_ctx_t* g, const hr_node_t* node, bool* out_handled);

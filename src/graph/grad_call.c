@@ -120,6 +120,7 @@ static hr_status_t make_request(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t*
   *q = (hr_grad_request_t){.xs = xs,
                            .x_count = node->input_count,
                            .keep_slices = true,
+                           .ends_at_xs = true,
                            .override = p->request->override,
                            .override_arg = p->request->override_arg,
                            .call_depth = p->request->call_depth + 1};

@@ -120,6 +120,7 @@ static const hr_grad_loop_t* search_loop(const hr_grad_pass_t* p, const hr_node_
 
 /* Producer number i, NULL beyond the last (a loop's Exit: first all that enters it). */
 static bool search_producer(const hr_grad_pass_t* p, const hr_node_t* n, int64_t i, hr_node_t** out) {
+  if (p->request->ends_at_xs && p->info[n->id].has_x) return false;
   const hr_grad_loop_t* l = search_loop(p, n);
   if (l && i < l->enters.count) return *out = l->enters.data[i], true;
   if (l) i -= l->enters.count;
