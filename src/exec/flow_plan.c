@@ -445,7 +445,7 @@ static hr_status_t place_values(flow_build_t* b) {
   return NULL;
 }
 
-/* Input j, when the slots of all values are known. `times`: how often the site reads its value, not yet dealt with; negative: it has been. */
+/* Input j, when the slots of all values are known. `times`: how often the site reads its value; negative once that has been dealt with. */
 static void place_input(flow_build_t* b, hr_flow_site_t* s, int32_t j) {
   flow_value_t* v = &b->values[s->site->in[j]];
   const bool first = v->times > 0, once = v->times == 1 || v->times == -1;

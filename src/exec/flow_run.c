@@ -177,25 +177,21 @@ static void run_ready(hr_flow_run_t* r, hr_kernel_ctx_t* k, const hr_flow_ready_
   else run_control(r, b, s);
 }
 
-static void look_at_cancellation(hr_flow_run_t* r) {
-  if (hr_cancel_is_set(r->step->cancel)) hr_flow_fail(r, NULL, hr_cancel_why(r->step->cancel));
+static __attribute__((noinline, cold)) void look_at_cancellation(hr_flow_run_t* r) {
+  if (!r->status) hr_flow_fail(r, NULL, hr_cancel_why(r->step->cancel));
 }
 
 static void run_all(hr_flow_run_t* r, hr_kernel_ctx_t* k) {
-  look_at_cancellation(r);
-  for (int32_t left = HR_PLAN_CHECK_EVERY;; --left) {
+  for (;;) {
+    if (hr_cancel_is_set(r->step->cancel)) look_at_cancellation(r);
     if (r->status || r->ready_head == r->ready_tail) {
       if (!r->calls || !hr_flow_calls_take(r, true)) return;
-      look_at_cancellation(r);
       continue;
     }
-    if (left <= 0) {
-      left = HR_PLAN_CHECK_EVERY;
-      look_at_cancellation(r);
-      if (r->status) continue;
+    if (r->calls && hr_flow_calls_ended(r)) {
+      hr_flow_calls_take(r, false);
+      continue;
     }
-    if (r->calls && hr_flow_calls_ended(r)) hr_flow_calls_take(r, false);
-    if (r->status) continue;
     const hr_flow_ready_t e = r->ready[r->ready_head++ & r->ready_mask];
     run_ready(r, k, &e);
   }

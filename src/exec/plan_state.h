@@ -23,7 +23,7 @@ typedef struct hr_frame {
   hr_slot_t* slots;
 } hr_frame_t;
 
-enum { HR_PLAN_QUICK = 16, HR_PLAN_CHECK_EVERY = 64 /* sites between two looks at the cancellation token */ };
+enum { HR_PLAN_QUICK = 16, HR_PLAN_CHECK_EVERY = 8 /* sites between two looks at the cancellation token */ };
 
 struct hr_plan {
   hr_arena_t arena;
