@@ -294,6 +294,11 @@ void hr_flow_went_on(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t*
   count_outstanding(r, b, 0);
 }
 
+void hr_flow_activate_feed(hr_flow_run_t* r, int32_t feed) {
+  push_ready(r, r->root_block, r->flow->feed_sites[feed], false);
+  r->root_block->outstanding++;
+}
+
 void hr_flow_activate_roots(hr_flow_run_t* r) {
   for (int32_t i = 0; i < r->flow->root_count; ++i) push_ready(r, r->root_block, r->flow->roots[i], false);
   r->root_block->outstanding = r->flow->root_count;

@@ -100,6 +100,7 @@ typedef struct hr_flow {
   hr_flow_site_t* sites;
   int32_t* roots; /* sites that wait for nothing */
   int32_t root_count;
+  int32_t* feed_sites;   /* plans that keep values: by feed, the site that its arrival is; else NULL */
   bool calls; /* some site runs elsewhere */
   int32_t widest;        /* inputs of the widest site */
   bool sends; /* some loop sends values to another part */
@@ -183,6 +184,7 @@ void hr_flow_loop_give(hr_flow_run_t* r, hr_flow_loop_t* l);
 
 /* activate.c */
 void hr_flow_activate_roots(hr_flow_run_t* r);
+void hr_flow_activate_feed(hr_flow_run_t* r, int32_t feed); /* of a plan that keeps values */
 void hr_flow_ran(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s);                       /* all its outputs are alive */
 void hr_flow_ran_partly(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, int32_t alive); /* only output `alive`; -1: none */
 void hr_flow_died(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s);
@@ -195,6 +197,8 @@ static inline int32_t hr_flow_merge_winner(const hr_flow_block_t* b, const hr_fl
 
 /* flow_run.c */
 HR_MUST_USE hr_status_t hr_flow_run(hr_plan_t* p, hr_frame_t* frame, hr_step_t* step);
+/* What is ready and what that makes ready; everything stays open. A failure is the caller's, and the last thing that may happen. */
+HR_MUST_USE hr_status_t hr_flow_resume(const hr_plan_t* p, hr_frame_t* frame, hr_step_t* step);
 void hr_flow_fail(hr_flow_run_t* r, const hr_site_t* site, hr_status_t take_status); /* site NULL: of no node */
 /* A kernel has ended; `dead`: it ran though it was dead (_Send, _Recv). */
 void hr_flow_finish(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, hr_kernel_ctx_t* k, bool dead, hr_status_t take_status,

@@ -95,13 +95,19 @@ static hr_status_t make_tables(edges_t* e) {
   return e->begin && e->stamp ? NULL : hr_status_out_of_memory();
 }
 
+static bool waits_for_feed(const flow_build_t* b, int32_t site) {
+  for (int32_t i = 0; b->f->feed_sites && i < b->desc->feed_count; ++i)
+    if (b->f->feed_sites[i] == site) return true;
+  return false;
+}
+
 static hr_status_t find_roots(edges_t* e) {
   hr_flow_t* f = e->b->f;
   f->roots = hr_arena_array(&e->b->p->arena, (size_t)e->b->p->site_count, sizeof *f->roots);
   if (!f->roots) return hr_status_out_of_memory();
   for (int32_t i = 0; i < e->b->p->site_count; ++i) {
     const hr_flow_site_t* s = &f->sites[i];
-    if (s->action == HR_FLOW_MERGE || e->pending[i] > 0) continue;
+    if (s->action == HR_FLOW_MERGE || e->pending[i] > 0 || waits_for_feed(e->b, i)) continue;
     if (s->frame != 0) return HR_ERROR(INTERNAL, "node '%s' is inside a loop but waits for nothing", s->site->node_name);
     f->roots[f->root_count++] = i;
   }

@@ -75,6 +75,7 @@ static bool node_has_site(const flow_build_t* b, const hr_node_t* n) {
   if (b->real[n->id].node) return false;
   if (!is_source(n)) return true;
   if (b->marks[n->id] & FLOW_READ_BY_MERGE) return true;
+  if (b->desc->keep_values && b->marks[n->id] & FLOW_FED) return true; /* its arrival is an event */
   if (hr_flow_class(n) == HR_NODE_ARG || n->control_count == 0) return false;
   if (n->control_count > MOST_CONTROLS_HANDED_ON || b->marks[n->id] & FLOW_FETCHED) return true;
   for (int32_t i = 0; i < n->control_count; ++i)
@@ -266,17 +267,11 @@ static hr_status_t add_node(flow_build_t* b, const hr_node_t* n, int64_t node) {
   return NULL;
 }
 
-static hr_status_t add_nodes(flow_build_t* b) {
-  const hr_plan_desc_t* d = b->desc;
-  const size_t limit = (size_t)d->node_count + (size_t)d->feed_count + (size_t)d->fetch_count;
-  b->p->sites = hr_arena_array(&b->p->arena, limit, sizeof *b->p->sites);
-  b->f->sites = hr_arena_array(&b->p->arena, limit, sizeof *b->f->sites);
-  if (!b->p->sites || !b->f->sites) return hr_status_out_of_memory();
-  for (int64_t i = 0; i < d->node_count; ++i)
-    if (node_has_site(b, b->order[i])) HR_TRY(add_node(b, b->order[i], i));
-  for (int32_t i = 0; i < d->feed_count; ++i) { /* fed nodes that are not of the plan */
-    const hr_node_t* n = d->feeds[i].node;
-    if (!(b->marks[n->id] & FLOW_READ_BY_MERGE) || b->site_of[n->id] >= 0 || b->frames.of_node[n->id] >= 0) continue;
+/* A fed node that is not of the plan becomes a site where somebody must be told of it. */
+static hr_status_t add_feed(flow_build_t* b, int32_t feed) {
+  const hr_node_t* n = b->desc->feeds[feed].node;
+  const bool told = b->desc->keep_values || b->marks[n->id] & FLOW_READ_BY_MERGE;
+  if (told && b->site_of[n->id] < 0 && b->frames.of_node[n->id] < 0) {
     hr_plan_site_t* site = add_site(b, n, -1, 0, n->output_count);
     if (!site) return hr_status_out_of_memory();
     b->site_of[n->id] = (int32_t)(b->p->site_count - 1);
@@ -284,6 +279,20 @@ static hr_status_t add_nodes(flow_build_t* b) {
     site->site.compute = nothing;
     for (int32_t j = 0; j < n->output_count; ++j) ((int32_t*)site->site.out)[j] = b->base[n->id] + j;
   }
+  if (b->f->feed_sites) b->f->feed_sites[feed] = b->site_of[n->id];
+  return NULL;
+}
+
+static hr_status_t add_nodes(flow_build_t* b) {
+  const hr_plan_desc_t* d = b->desc;
+  const size_t limit = (size_t)d->node_count + (size_t)d->feed_count + (size_t)d->fetch_count;
+  b->p->sites = hr_arena_array(&b->p->arena, limit, sizeof *b->p->sites);
+  b->f->sites = hr_arena_array(&b->p->arena, limit, sizeof *b->f->sites);
+  if (d->keep_values) b->f->feed_sites = hr_arena_array(&b->p->arena, (size_t)d->feed_count, sizeof *b->f->feed_sites);
+  if (!b->p->sites || !b->f->sites || (d->keep_values && !b->f->feed_sites)) return hr_status_out_of_memory();
+  for (int64_t i = 0; i < d->node_count; ++i)
+    if (node_has_site(b, b->order[i])) HR_TRY(add_node(b, b->order[i], i));
+  for (int32_t i = 0; i < d->feed_count; ++i) HR_TRY(add_feed(b, i));
   return NULL;
 }
 

@@ -205,15 +205,21 @@ static hr_status_t open_loop_error(const hr_flow_run_t* r) {
                   HR_STR_ARG(l->info->name), (long long)l->oldest);
 }
 
+hr_status_t hr_flow_resume(const hr_plan_t* p, hr_frame_t* frame, hr_step_t* step) {
+  hr_flow_run_t* r = (hr_flow_run_t*)frame;
+  r->step = r->calls ? hr_flow_calls_begin(r, step) : step;
+  hr_kernel_ctx_t k = {.step = r->step, .threads = step->threads, .spare = &frame->slots[p->spare]};
+  run_all(r, &k);
+  if (r->calls) hr_flow_calls_end(r);
+  return r->status;
+}
+
 hr_status_t hr_flow_run(hr_plan_t* p, hr_frame_t* frame, hr_step_t* step) {
   hr_flow_run_t* r = (hr_flow_run_t*)frame;
   hr_flow_reset(r);
-  r->step = r->calls ? hr_flow_calls_begin(r, step) : step;
-  hr_kernel_ctx_t k = {.step = r->step, .threads = step->threads, .spare = &frame->slots[p->spare]};
   hr_flow_activate_roots(r);
-  run_all(r, &k);
-  if (r->calls) hr_flow_calls_end(r);
-  if (!r->status && r->open) r->status = open_loop_error(r);
+  hr_status_t status = hr_flow_resume(p, frame, step);
+  if (!status && r->open) status = open_loop_error(r);
   hr_flow_clear(r);
-  return r->status;
+  return status;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Incremental runs: a frame held over several calls, and a bit for each feed that has come and each site that has run. */
+/* Incremental runs: a frame held over several calls, and a bit for each feed that has come and each site that has run. On the general path
+ * the arrival of a feed makes its site ready, and what is open stays open from call to call. */
 #include "exec/partial.h"
 #include "base/alloc.h"
+#include "exec/flow.h"
 #include "exec/plan_state.h"
 
 struct hr_partial {
@@ -20,6 +22,8 @@ hr_status_t hr_partial_create(hr_plan_t* p, hr_partial_t** out) {
   r->done = hr_alloc_array((size_t)p->site_count + 1, sizeof *r->done);
   r->frame = hr_plan_lease_frame(p);
   if (r->fed && r->done && r->frame) {
+    if (p->flow) hr_flow_reset((hr_flow_run_t*)r->frame);
+    if (p->flow) hr_flow_activate_roots((hr_flow_run_t*)r->frame);
     *out = r;
     return NULL;
   }
@@ -30,6 +34,7 @@ hr_status_t hr_partial_create(hr_plan_t* p, hr_partial_t** out) {
 void hr_partial_destroy(hr_partial_t* r) {
   if (!r) return;
   if (r->frame) {
+    if (r->plan->flow) hr_flow_clear((hr_flow_run_t*)r->frame);
     for (int32_t i = 0; r->fed && i < r->plan->feed_count; ++i)
       if (hr_partial_is_fed(r, i)) hr_tensor_release(&r->frame->slots[i].value);
     hr_frame_sweep(r->plan, r->frame);
@@ -59,6 +64,7 @@ hr_status_t hr_partial_feed(hr_partial_t* r, int32_t feed, const hr_tensor_t* va
   if (value->buffer && value->buffer->read_only) HR_TRY(hr_tensor_clone(value, slot));
   else hr_tensor_share(value, slot);
   r->fed[feed / 64] |= UINT64_C(1) << (feed % 64);
+  if (r->plan->flow) hr_flow_activate_feed((hr_flow_run_t*)r->frame, feed);
   return NULL;
 }
 
@@ -74,6 +80,10 @@ static hr_status_t run_site(hr_partial_t* r, hr_kernel_ctx_t* k, const hr_plan_s
 hr_status_t hr_partial_run(hr_partial_t* r, hr_step_t* step) {
   if (r->failed) return hr_status_note(hr_status_retain(r->failed), "the partial run failed before: ");
   hr_plan_t* p = r->plan;
+  if (p->flow) {
+    r->failed = hr_flow_resume(p, r->frame, step);
+    return hr_step_finish(step, hr_status_retain(r->failed));
+  }
   hr_kernel_ctx_t k = {.slots = r->frame->slots, .step = step, .threads = step->threads, .spare = &r->frame->slots[p->spare]};
   for (int64_t i = 0; i < p->site_count; ++i) {
     if (r->done[i] || !needs_are_met(r, p->site_needs + (size_t)i * (size_t)p->need_words)) continue;
@@ -86,6 +96,8 @@ hr_status_t hr_partial_run(hr_partial_t* r, hr_step_t* step) {
 
 hr_status_t hr_partial_fetch(const hr_partial_t* r, int32_t fetch, hr_tensor_t* out) {
   const hr_tensor_t* value = &r->frame->slots[r->plan->fetch_slots[fetch]].value;
+  if (hr_partial_can_fetch(r, fetch) && !value->buffer && r->plan->flow)
+    return HR_ERROR(INVALID_ARGUMENT, "Retval[%d] does not have value: it is of a branch that was not taken", fetch);
   if (!hr_partial_can_fetch(r, fetch) || !value->buffer) return HR_ERROR(INTERNAL, "fetch %d has no value yet", fetch);
   return hr_tensor_clone(value, out);
 }

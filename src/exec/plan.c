@@ -52,11 +52,10 @@ static void mark_deferrable(hr_plan_t* p, hr_node_t* const* order) {
 }
 
 static hr_status_t build_flow(hr_plan_t* p, const hr_plan_desc_t* d, hr_arena_t* scratch, hr_node_t** order, int64_t id_limit) {
-  if (d->keep_values)
-    return HR_ERROR(UNIMPLEMENTED, "partial runs of graphs with loops, conditionals or asynchronous nodes are not supported");
   HR_TRY(hr_flow_build(p, scratch, d, order, id_limit));
   HR_TRY(hr_plan_choose_kernels(p, scratch, d, order));
   hr_flow_choose_actions(p, order);
+  if (d->keep_values) HR_TRY(hr_plan_find_needs(p, scratch, d, order, id_limit));
   return hr_plan_bind(p, NULL, NULL, p->fetch_count, &p->own);
 }
 
