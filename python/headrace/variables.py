@@ -295,12 +295,13 @@ class ResourceVariable(Variable):
             if from_function:
                 value = self._initial(initial_value, scope, dtype, "Initializer")
             else:
-                with G.name_scope("Initializer"), G.device(None):
+                with G.name_scope("Initializer"), G.device(None), _colocated(scope[:-1]):
                     value = self._initial(initial_value, scope, dtype, None)
             self._initial_value = value
             self._dtype = value.dtype.base_dtype
             shape = shape if shape is not None else value.shape if validate_shape else TensorShape(None)
-            self._handle = gen.VarHandleOp(dtype=self._dtype, shape=shape, shared_name=scope[:-1], name=scope)
+            with _colocated(scope[:-1]):
+                self._handle = gen.VarHandleOp(dtype=self._dtype, shape=shape, shared_name=scope[:-1], name=scope)
             self._shape = shape
             with G.name_scope("IsInitialized"):
                 self._is_initialized = gen.VarIsInitializedOp(self._handle)

@@ -23,6 +23,7 @@ _NAMES = {
     "input": "batch batch_join shuffle_batch shuffle_batch_join maybe_batch maybe_shuffle_batch string_input_producer range_input_producer "
              "slice_input_producer input_producer limit_epochs match_filenames_once",
     "basic_loops": "basic_train_loop",
+    "checkpoint_init": "init_from_checkpoint checkpoints_iterator",
 }
 _MESSAGES = frozenset("Example SequenceExample Features Feature FeatureList FeatureLists BytesList FloatList Int64List SaverDef CheckpointState "
                       "ClusterDef JobDef ServerDef".split())
