@@ -62,8 +62,15 @@ static hr_status_t has_value(hr_kernel_ctx_t* k) {
   return NULL;
 }
 
+static hr_status_t get_prepare(hr_prepare_ctx_t* p, void* prepared) {
+  *(const hr_attr_t**)prepared = hr_attrs_find(p->attrs, "output_shapes");
+  return NULL;
+}
+
 static hr_status_t get_value(hr_kernel_ctx_t* k) {
+  const hr_attr_t* shapes = *(const hr_attr_t* const*)hr_prepared(k);
   const optional_t* o = NULL;
+  char want[HR_SHAPE_TEXT], got[HR_SHAPE_TEXT];
   HR_TRY(find(k, &o));
   if (o->count != hr_output_count(k))
     return HR_ERROR(INVALID_ARGUMENT, "the optional value holds %d tensors, not %d", (int)o->count, hr_output_count(k));
@@ -71,6 +78,9 @@ static hr_status_t get_value(hr_kernel_ctx_t* k) {
     if (o->values[i].dtype != hr_output_dtype(k, i))
       return HR_ERROR(INVALID_ARGUMENT, "component %d of the optional value is %s, not %s", i, hr_dtype_name((int)o->values[i].dtype),
                       hr_dtype_name((int)hr_output_dtype(k, i)));
+    if (i < shapes->count && !hr_pshape_accepts(shapes->u.shapes[i], &o->values[i].shape))
+      return HR_ERROR(INVALID_ARGUMENT, "component %d of the optional value has shape %s, not %s", i,
+                      hr_shape_format(&o->values[i].shape, got), hr_pshape_format(shapes->u.shapes[i], want));
     hr_output_share(k, i, &o->values[i]);
   }
   return NULL;
@@ -144,6 +154,6 @@ const hr_op_t hr_op_OptionalGetValue = {.name = "OptionalGetValue",
                                         .attrs = "output_types: list(type) >= 1; output_shapes: list(shape) >= 1",
                                         .shape = infer_get,
                                         .grad = grad_get,
-                                        HR_KERNELS(HR_CPU_ANY(get_value)),
+                                        HR_KERNELS({.prepared_bytes = sizeof(hr_attr_t*), .prepare = get_prepare, .compute = get_value}),
                                         .doc = "the components of an optional value; an error when it is missing",
                                         HR_HERE};
