@@ -105,7 +105,7 @@ hr_status_t hr_plan_run_bound(hr_plan_t* p, const hr_plan_binding_t* b, hr_step_
   if (status || p->flow) hr_frame_sweep(p, frame);
   hr_plan_return_frame(p, frame);
   step->locals = given;
-  if (!given && atomic_load_explicit(&locals.resources, memory_order_acquire)) hr_step_locals_deinit(&locals);
+  if (!given) hr_step_locals_deinit(&locals);
   return status;
 }
 

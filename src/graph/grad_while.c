@@ -150,7 +150,18 @@ static hr_status_t open_var(hr_grad_pass_t* p, hr_grad_place_t* at, hr_value_t m
 
 static hr_status_t close_var(hr_grad_pass_t* p, hr_grad_place_t* at, hr_value_t merged, hr_value_t next) {
   hr_value_t brought, back;
+  bool is_invariant = hr_grad_place_home(p, next) != at;
   HR_TRY(hr_grad_place_bring(p, next, at, &brought));
+  if (is_invariant) { /* alive after the last iteration too, which would have it go on for ever */
+    hr_value_t always = brought;
+    hr_node_desc_t gate = {.op = HR_STR("Identity"),
+                           .device = HR_STR(""),
+                           .inputs = &always,
+                           .input_count = 1,
+                           .controls = &at->pivot.node,
+                           .control_count = 1};
+    HR_TRY(hr_grad_place_add_raw(p, at, &gate, &brought));
+  }
   hr_node_desc_t d = {.op = HR_STR("NextIteration"), .device = HR_STR(""), .inputs = &brought, .input_count = 1};
   HR_TRY(hr_grad_place_add_raw(p, at, &d, &back));
   return hr_graph_set_input(p->g, merged.node, 1, back);
