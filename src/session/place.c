@@ -33,7 +33,7 @@ void hr_place_memory_destroy(hr_place_memory_t* m) {
   hr_free(m);
 }
 
-static int32_t memory_find(hr_place_memory_t* m, hr_str_t name) { /* -1: not there */
+int32_t hr_place_memory_find(hr_place_memory_t* m, hr_str_t name) {
   uintptr_t device;
   hr_mutex_lock(&m->mu);
   const bool found = hr_map_find(&m->device_of, name, &device);
@@ -155,7 +155,7 @@ static int32_t readers_device(const hr_place_groups_t* g, const hr_node_t* n) {
 static hr_status_t place_node(hr_place_groups_t* g, const hr_node_t* n, int32_t neighbour) {
   int32_t* device_of = g->p->device_of.data;
   const int32_t root = hr_place_root(g, n->id), wish = g->wish_of[root];
-  int32_t device = is_remembered(g, n) ? memory_find(g->how->memory, n->name) : -1;
+  int32_t device = is_remembered(g, n) ? hr_place_memory_find(g->how->memory, n->name) : -1;
   if (device < 0) device = device_of[root];
   if (device < 0 && may_lie(g, n, wish, neighbour)) device = neighbour;
   if (device < 0) HR_TRY(choose_device(g, n, wish, &device));
@@ -171,12 +171,13 @@ static hr_status_t recall_groups(hr_place_groups_t* g) {
   if (!g->how->memory) return NULL;
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
-    if (n && is_remembered(g, n) && memory_find(g->how->memory, n->name) < 0) HR_TRY(hr_place_groups_follow(g, n));
+    if (n && is_remembered(g, n) && hr_place_memory_find(g->how->memory, n->name) < 0) HR_TRY(hr_place_groups_follow(g, n, &device_of[i]));
   }
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
     if (!n || !is_remembered(g, n)) continue;
-    const int32_t root = hr_place_root(g, n->id), device = memory_find(g->how->memory, n->name);
+    const int32_t root = hr_place_root(g, n->id), known = hr_place_memory_find(g->how->memory, n->name);
+    const int32_t device = known >= 0 ? known : device_of[i];
     if (device >= 0 && device_of[root] < 0) device_of[root] = device;
   }
   return NULL;

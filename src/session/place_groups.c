@@ -203,7 +203,7 @@ static hr_status_t unite_node(hr_place_groups_t* g, const hr_node_t* n) {
   return NULL;
 }
 
-/* --- what other runs will unite --------------------------------------------------------------------------------------------------------- */
+/* --- what other runs will unite ------------------------------------------------------------------------------------------------------- */
 /* A variable that nobody has placed yet is placed for good now, so what the whole graph does with it counts, not only what this run does:
  * along references and handles, through nodes that are not in the program too. */
 
@@ -212,9 +212,17 @@ typedef struct {
   const hr_node_t* start;             /* in the program */
   hr_map_t seen;                      /* nodes of the source */
   HR_VEC(const hr_node_t*) to_do;
+  int32_t remembered;                 /* where one of them lies; -1: none does yet */
 } state_walk_t;
 
 static bool carries_state(int32_t type) { return hr_dtype_is_ref(type) || type == HR_RESOURCE; }
+
+static bool holds_state(const hr_node_t* n) {
+  if (!(n->attrs.def->op->flags & HR_OP_STATEFUL)) return false;
+  for (int32_t i = 0; i < n->output_count; ++i)
+    if (carries_state(n->output_types[i])) return true;
+  return false;
+}
 
 static const hr_node_t* source_of(const hr_program_t* p, const hr_node_t* n) { /* NULL: a pass made it */
   const int32_t rank = p->ranks.data[n->id];
@@ -228,6 +236,7 @@ static hr_status_t meet_node(state_walk_t* w, const hr_node_t* m) {
   if (m->attrs.def->node_class == HR_NODE_PLACEHOLDER || hr_map_find_ptr(&w->seen, m, NULL)) return NULL;
   HR_TRY(hr_map_set_ptr(&w->seen, m, 1));
   HR_TRY(hr_vec_push(&w->to_do, m));
+  if (w->remembered < 0 && holds_state(m)) w->remembered = hr_place_memory_find(g->how->memory, m->name);
   const hr_node_t* copy = m->id < p->copy.source_count ? p->copy.of_source[m->id] : NULL;
   if (copy) return unite(g, copy, w->start->id, "state", true);
   const int32_t root = hr_place_root(g, w->start->id);
@@ -255,24 +264,19 @@ static hr_status_t walk_state(state_walk_t* w, const hr_node_t* from) {
   return NULL;
 }
 
-static bool holds_state(const hr_node_t* n) {
-  if (!(n->attrs.def->op->flags & HR_OP_STATEFUL)) return false;
-  for (int32_t i = 0; i < n->output_count; ++i)
-    if (carries_state(n->output_types[i])) return true;
-  return false;
-}
-
-hr_status_t hr_place_groups_follow(hr_place_groups_t* g, const hr_node_t* n) {
+hr_status_t hr_place_groups_follow(hr_place_groups_t* g, const hr_node_t* n, int32_t* out_remembered) {
+  *out_remembered = -1;
   const hr_node_t* from = g->p->source && holds_state(n) ? source_of(g->p, n) : NULL;
   if (!from) return NULL;
   hr_mutex_t* mu = &((hr_graph_t*)(uintptr_t)g->p->source)->mu;
-  state_walk_t w = {.g = g, .start = n};
+  state_walk_t w = {.g = g, .start = n, .remembered = -1};
   hr_map_init(&w.seen);
   hr_mutex_lock(mu);
   hr_status_t status = walk_state(&w, from);
   hr_mutex_unlock(mu);
   hr_map_deinit(&w.seen);
   hr_vec_deinit(&w.to_do);
+  *out_remembered = w.remembered;
   return status;
 }
 

@@ -33,8 +33,10 @@ void hr_place_groups_deinit(hr_place_groups_t* g);
 HR_MUST_USE hr_status_t hr_place_wish(hr_place_groups_t* g, const hr_node_t* n, int32_t* out);
 /* Unites what must lie together; INVALID_ARGUMENT names two nodes of a group that ask for different devices. */
 HR_MUST_USE hr_status_t hr_place_groups_find(hr_place_groups_t* g);
-/* The same for what other runs of the graph do with the state that n holds; for nodes that have no device from an earlier run. */
-HR_MUST_USE hr_status_t hr_place_groups_follow(hr_place_groups_t* g, const hr_node_t* n);
+/* The same for what other runs of the graph do with the state that n holds; for nodes that have no device from an earlier run.
+ * *out_remembered: where an earlier run put a node that n must lie with; -1. */
+HR_MUST_USE hr_status_t hr_place_groups_follow(hr_place_groups_t* g, const hr_node_t* n, int32_t* out_remembered);
+int32_t hr_place_memory_find(hr_place_memory_t* m, hr_str_t name); /* -1: not there */
 int32_t hr_place_root(hr_place_groups_t* g, int32_t id);
 /* Whether device d is one that the wish names; with soft placement and no match at all, type and number do not count. */
 bool hr_place_accepts(const hr_place_groups_t* g, int32_t wish, int32_t d);
