@@ -379,6 +379,7 @@ static void number_site(flow_build_t* b, hr_flow_site_t* s) {
   hr_flow_t* f = b->f;
   hr_flow_frame_t* frame = &f->frames[s->frame];
   s->counter = frame->site_count++;
+  f->sends |= s->frame > 0 && s->runs_dead && !s->may_be_unset;
   if (s->action == HR_FLOW_EXIT) {
     s->index = frame->exit_count++;
   } else if (s->action == HR_FLOW_NEXT) {

@@ -4,7 +4,9 @@
  * Its memory is one file mapped twice: the addresses that the host gets lie in a view without any access (whoever reads or writes there
  * dies of it), the device's own threads use another view. Every stream is a thread; work begins and ends after random small delays, so
  * streams overtake each other. HEADRACE_TEST_DEVICE_SEED makes the delays others. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include "headrace/device.h"
 #include <pthread.h>
 #include <stdatomic.h>
