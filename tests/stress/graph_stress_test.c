@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random programs with nested loops and conditionals, as graphs of Switch, Merge, Enter, Exit and NextIteration, against an evaluator that
  * runs the same program step by step. Values also go around through a rendezvous, through kernels that answer later from another thread,
- * and through kernels that wait. Some steps are cancelled or fail on purpose: then they must end, and the next one must be right again.
+ * and through kernels that wait. Every third program runs in a session of several devices, its nodes spread over them at random. Some steps
+ * are cancelled or fail on purpose: then they must end, and the next one must be right again.
  *
  * Arguments: how many programs (200), the first seed (1). */
 #include <time.h>
@@ -13,6 +14,7 @@
 #include "op/kernel_ctx.h"
 #include "rt/async.h"
 #include "rt/rendezvous.h"
+#include "session/session.h"
 #include "unit/exec/flow_maker.h"
 
 /* --- chance --------------------------------------------------------------------------------------------------------------------------- */
@@ -184,6 +186,7 @@ typedef struct {
 
 static hr_graph_t* g;
 static int names;
+static bool in_session; /* which has its own rendezvous */
 
 static const char* new_name(char text[32]) {
   snprintf(text, 32, "n%d", names++);
@@ -208,6 +211,7 @@ static hr_value_t small_node(const scope_t* s, hr_value_t v) {
 }
 
 static hr_value_t via_rendezvous(const scope_t* s, hr_value_t v) {
+  if (in_session) return node1("Snapshot", v);
   static const char device[] = "/job:localhost/replica:0/task:0/device:CPU:0";
   char edge[32], n[32];
   new_name(edge);
@@ -313,26 +317,34 @@ static void add_block(const statement_t* s, scope_t* in) {
 
 typedef struct {
   hr_value_t feeds[VARIABLES], fetches[VARIABLES];
-  hr_plan_t* plan;
+  hr_plan_t* plan; /* or a session */
+  hr_session_t* session;
   hr_state_table_t* states;
   hr_resources_t* resources;
   const statement_t* program;
   uint64_t seed;
 } case_t;
 
-static hr_status_t case_step(case_t* c, hr_cancel_t* cancel, const int32_t in[VARIABLES], int32_t out[VARIABLES]) {
-  hr_tensor_t values[VARIABLES] = {0}, got[VARIABLES] = {0};
+static hr_status_t plan_step(case_t* c, hr_cancel_t* cancel, const hr_tensor_t* values, hr_tensor_t* got) {
   hr_rendezvous_t* r = NULL;
   maker_must(hr_rendezvous_create(NULL, &r), "a rendezvous");
-  for (int i = 0; i < VARIABLES; ++i) maker_must(hr_tensor_from_i32(in[i], &values[i]), "a value");
   hr_step_t step = {.id = 1, .cancel = cancel, .resources = c->resources, .rendezvous = r, .threads = 1};
   hr_status_t status = hr_plan_run(c->plan, &step, values, got);
+  hr_rendezvous_release(r);
+  return status;
+}
+
+static hr_status_t case_step(case_t* c, hr_cancel_t* cancel, const int32_t in[VARIABLES], int32_t out[VARIABLES]) {
+  hr_tensor_t values[VARIABLES] = {0}, got[VARIABLES] = {0};
+  for (int i = 0; i < VARIABLES; ++i) maker_must(hr_tensor_from_i32(in[i], &values[i]), "a value");
+  hr_run_t run = {.feeds = c->feeds, .feed_values = values, .feed_count = VARIABLES, .fetches = c->fetches, .fetch_count = VARIABLES};
+  hr_run_options_t options = {.cancel = cancel};
+  hr_status_t status = c->plan ? plan_step(c, cancel, values, got) : hr_session_run(c->session, &options, &run, got, NULL, NULL);
   for (int i = 0; i < VARIABLES; ++i) {
     out[i] = status ? 0 : *(int32_t*)got[i].data;
     hr_tensor_release(&got[i]);
     hr_tensor_release(&values[i]);
   }
-  hr_rendezvous_release(r);
   return status;
 }
 
@@ -429,6 +441,15 @@ static hr_status_t case_plan(case_t* c) {
   return status;
 }
 
+static hr_status_t case_session(case_t* c) {
+  static const char* const devices[] = {"", "/cpu:0", "/cpu:1", "/cpu:2"};
+  hr_session_options_t o;
+  for (int64_t i = 0; i < g->nodes.count; ++i) g->nodes.data[i]->device = hr_str(devices[below(4)]);
+  hr_session_options_init(&o);
+  o.cpu_devices = 3;
+  return hr_session_create(g, &o, &c->session);
+}
+
 static int run_case(uint64_t seed) {
   case_t c = {.seed = seed, .resources = hr_resources_create()};
   int32_t in[VARIABLES];
@@ -436,11 +457,12 @@ static int run_case(uint64_t seed) {
   for (int i = 0; i < 8; ++i) next_random();
   hr_arena_init(&arena);
   statements = names = 0;
+  in_session = seed % 3 == 0;
   g = maker_graph();
   maker_must(hr_state_table_create(&c.states), "states");
   c.program = make_block(0, 1, below(4) == 0);
   case_build(&c);
-  if (HR_CHECK_OK(case_plan(&c))) {
+  if (HR_CHECK_OK(in_session ? case_session(&c) : case_plan(&c))) {
     for (int step = 0; step < 4; ++step) {
       for (int i = 0; i < VARIABLES; ++i) in[i] = below(97) - 40;
       if (step == 2)
@@ -449,9 +471,10 @@ static int run_case(uint64_t seed) {
         case_check(&c, in);
     }
   }
-  if (c.plan && seed % 4 == 0) case_crowd(&c);
+  if ((c.plan || c.session) && seed % 4 == 0) case_crowd(&c);
   const int nodes = (int)g->nodes.count;
   hr_plan_destroy(c.plan);
+  hr_session_destroy(c.session);
   hr_state_table_destroy(c.states);
   hr_resources_release(c.resources);
   hr_graph_destroy(g);
