@@ -214,6 +214,14 @@ static void cleanup_graph(hr_worker_op_t* op) {
   hr_worker_finish_empty(op, status);
 }
 
+/* A task's default container is named after its job; "localhost", ours in this process, is nobody's name there. */
+static void clear_container(hr_worker_t* w, hr_str_t name) {
+  const hr_str_t job = w->cluster->tasks[w->cluster->self].job;
+  const bool is_default = hr_str_equal(name, job) || name.size == 0;
+  if (is_default) hr_resources_clear(w->resources, HR_STR(""));
+  if (name.size && !hr_str_is(name, "localhost")) hr_resources_clear(w->resources, name);
+}
+
 static hr_status_t clear_containers(hr_worker_t* w, const hr_message_t* request) {
   hr_message_reader_t r = hr_message_reader_make(request), span;
   hr_strbuf_t scratch;
@@ -225,10 +233,10 @@ static hr_status_t clear_containers(hr_worker_t* w, const hr_message_t* request)
     uint64_t value;
     hr_cursor_t flat;
     if ((status = hr_message_reader_next(&r, &key, &value, &span)) || key != HR_KEY_SPAN(1)) continue;
-    if (!(status = hr_message_reader_flat(span, &scratch, &flat))) hr_resources_clear(w->resources, hr_cursor_str(flat));
+    if (!(status = hr_message_reader_flat(span, &scratch, &flat))) clear_container(w, hr_cursor_str(flat));
     ++named;
   }
-  if (!status && !named) hr_resources_clear(w->resources, HR_STR("")); /* the default container */
+  if (!status && !named) clear_container(w, HR_STR(""));
   hr_strbuf_deinit(&scratch);
   return status;
 }
