@@ -189,6 +189,7 @@ static int run_server(const arguments_t* a) {
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &set, NULL);
+  signal(SIGPIPE, SIG_IGN); /* whoever read our output may be gone */
   TF_Status* s = TF_NewStatus();
   HR_ServerOptions* o = HR_NewServerOptions();
   size_t size = 0;
