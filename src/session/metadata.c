@@ -56,7 +56,7 @@ static void node_done(hr_observer_t* self, const hr_site_t* site, const hr_slot_
   hr_writer_str(w, 8, hr_strbuf_view(&label));
   hr_strbuf_deinit(&label);
   hr_writer_i64(w, 9, start / 1000);
-  hr_writer_i64(w, 10, (int64_t)syscall(SYS_gettid)); /* the thread that finished it, which is the one that ran it but for kernels that wait */
+  hr_writer_i64(w, 10, (int64_t)syscall(SYS_gettid)); /* where it ended, which is where it ran but for kernels that wait */
   hr_writer_i64(w, 13, start);
   hr_writer_i64(w, 14, 0);
   hr_writer_i64(w, 15, span);
