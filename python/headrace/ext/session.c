@@ -13,6 +13,7 @@ static PyObject* session_start(PyObject* self, PyObject* args) {
   if (s->session) return PyErr_SetString(PyExc_RuntimeError, "the session is started already"), NULL;
   hr_session_options_t options;
   hr_session_options_init(&options);
+  options.config = (hr_str_t){config, (size_t)config_size};
   hr_status_t status = hr_session_options_decode(&options, config, (size_t)config_size);
   if (status) return hrpy_fail(status, NULL);
   options.target = (hr_str_t){target, (size_t)target_size};

@@ -98,3 +98,14 @@ def test_timeouts_and_closing(cluster):
         start = time.time()
         session.close()
         assert time.time() - start < 1
+
+
+def test_isolated_sessions_share_nothing(cluster):
+    with tf.Graph().as_default():
+        v, y = two_tasks()
+        config = tf.ConfigProto(isolate_session_state=True)
+        with tf.Session(cluster.target, config=config) as one, tf.Session(cluster.target, config=config) as other:
+            one.run(v.initializer)
+            assert one.run(y) == 7.0
+            with pytest.raises(tf.errors.FailedPreconditionError):
+                other.run(y)
