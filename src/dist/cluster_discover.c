@@ -36,13 +36,27 @@ void hr_cluster_backend_select(const hr_cluster_t* cluster, const hr_str_t* filt
 }
 
 typedef struct {
+  const hr_cluster_t* cluster;
+  bool renames;
   hr_device_set_t* set;
   HR_VEC(int32_t) task_of;
 } discovery_t;
 
+/* "/job:local/replica:0/task:0/device:CPU:0" under the name that the task has in the cluster. */
+static hr_status_t rename_device(const discovery_t* d, int32_t task, hr_str_t name, hr_strbuf_t* out) {
+  hr_device_name_t parts;
+  HR_TRY(hr_device_name_parse(name, &parts));
+  hr_strbuf_format(out, "%s/device:%.*s:%d", d->cluster->tasks[task].name.data, HR_STR_ARG(parts.type), (int)parts.id);
+  return out->failed ? hr_status_out_of_memory() : NULL;
+}
+
 static hr_status_t add_device(discovery_t* d, int32_t task, hr_str_t name, uint64_t incarnation, int64_t memory, bool is_remote) {
-  HR_TRY(hr_device_set_add(d->set, name, incarnation, memory, is_remote));
-  return hr_vec_push(&d->task_of, task);
+  hr_strbuf_t renamed;
+  hr_strbuf_init(&renamed);
+  hr_status_t status = d->renames ? rename_device(d, task, name, &renamed) : NULL;
+  if (!status) status = hr_device_set_add(d->set, d->renames ? hr_strbuf_view(&renamed) : name, incarnation, memory, is_remote);
+  hr_strbuf_deinit(&renamed);
+  return status ? status : hr_vec_push(&d->task_of, task);
 }
 
 static hr_status_t add_own(discovery_t* d, int32_t self, const hr_device_set_t* own) {
@@ -66,7 +80,7 @@ static hr_status_t read_device(discovery_t* d, const hr_cluster_t* cluster, int3
       case HR_KEY_FIXED64(6): incarnation = f.value; break;
     }
   }
-  if (hr_cluster_find(cluster, name) != task)
+  if (!d->renames && hr_cluster_find(cluster, name) != task)
     return HR_ERROR(INVALID_ARGUMENT, "it says that it has the device '%.*s', which is another task's: the address in the cluster is wrong",
                     HR_STR_ARG(name));
   return add_device(d, task, name, incarnation, memory, true);
@@ -118,8 +132,8 @@ static hr_status_t ask_tasks(discovery_t* d, hr_cluster_t* cluster, hr_worker_t*
 }
 
 hr_status_t hr_cluster_backend_discover(hr_cluster_t* cluster, hr_worker_t* worker, const int32_t* tasks, int32_t count,
-                                        hr_cancel_t* cancel, hr_device_set_t** out, int32_t** out_task_of_device) {
-  discovery_t d = {0};
+                                        bool renames, hr_cancel_t* cancel, hr_device_set_t** out, int32_t** out_task_of_device) {
+  discovery_t d = {.cluster = cluster, .renames = renames};
   HR_TRY(hr_device_set_create(&d.set));
   hr_status_t status = add_own(&d, cluster->self, hr_worker_devices(worker));
   if (!status && count > 1) status = ask_tasks(&d, cluster, worker, tasks + 1, count - 1, cancel);

@@ -54,7 +54,7 @@ static hr_status_t list_cluster(hr_master_job_t* j) {
   int32_t count = 0, *task_of = NULL;
   hr_device_set_t* set = NULL;
   hr_cluster_backend_select(cluster, NULL, 0, tasks, &count);
-  hr_status_t status = hr_cluster_backend_discover(cluster, j->m->options.worker, tasks, count, j->cancel, &set, &task_of);
+  hr_status_t status = hr_cluster_backend_discover(cluster, j->m->options.worker, tasks, count, false, j->cancel, &set, &task_of);
   if (!status) list_set(j, set);
   hr_device_set_release(set);
   hr_free(task_of);

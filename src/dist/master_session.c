@@ -139,13 +139,14 @@ void hr_master_session_close_all(hr_master_t* m) {
 /* --- requests ------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct { /* of CreateSession and ExtendSession: 1 and 2 change places; 3 is the target, or the version */
-  hr_cursor_t graph_def, config, handle;
+  hr_cursor_t graph_def, config, handle, target;
   int64_t version;
   hr_strbuf_t flat;
 } graph_request_t;
 
 static hr_status_t read_graph_request(hr_master_job_t* j, graph_request_t* r) {
-  *r = (graph_request_t){.graph_def = hr_cursor_make(NULL, 0), .config = hr_cursor_make(NULL, 0), .handle = hr_cursor_make(NULL, 0)};
+  const hr_cursor_t none = hr_cursor_make(NULL, 0);
+  *r = (graph_request_t){.graph_def = none, .config = none, .handle = none, .target = none};
   hr_strbuf_init(&r->flat);
   hr_cursor_t c;
   HR_TRY(hr_message_reader_flat(hr_message_reader_make(j->request), &r->flat, &c));
@@ -155,6 +156,7 @@ static hr_status_t read_graph_request(hr_master_job_t* j, graph_request_t* r) {
     switch (f.key) {
       case HR_KEY_SPAN(1): r->graph_def = r->handle = f.span; break;
       case HR_KEY_SPAN(2): r->config = f.span; break;
+      case HR_KEY_SPAN(3): r->target = f.span; break;
       case HR_KEY_VARINT(3): r->version = (int64_t)f.value; break;
     }
   }
@@ -182,10 +184,11 @@ static hr_status_t merge_config(const hr_master_t* m, hr_cursor_t config, hr_str
   return out->failed ? hr_status_out_of_memory() : NULL;
 }
 
-static hr_status_t open_backend(hr_master_job_t* j, hr_master_session_t* s, hr_str_t config, int64_t timeout_ms) {
+static hr_status_t open_backend(hr_master_job_t* j, hr_master_session_t* s, hr_str_t config, hr_str_t target, int64_t timeout_ms) {
   const hr_master_t* m = j->m;
   const hr_cluster_backend_options_t o = {.cluster = m->cluster, .worker = m->options.worker, .heartbeat = m->heartbeat,
-                                          .control_deadline_ms = m->options.control_deadline_ms, .config = config};
+                                          .control_deadline_ms = m->options.control_deadline_ms, .config = config, .target = target,
+                                          .heartbeat_ms = m->options.heartbeat_ms};
   hr_timer_t timer;
   if (timeout_ms > 0) HR_TRY(hr_timer_add(&timer, timeout_ms, j->cancel));
   hr_status_t status = hr_cluster_backend_create(&o, j->cancel, &s->backend);
@@ -199,7 +202,7 @@ static hr_status_t fill_session(hr_master_job_t* j, hr_master_session_t* s, cons
   HR_TRY(hr_session_options_decode(&o, config.data, config.size));
   HR_TRY(hr_graph_create(&s->graph));
   HR_TRY(import_nodes(j->m, s->graph, r->graph_def, false));
-  HR_TRY(open_backend(j, s, config, o.timeout_ms));
+  HR_TRY(open_backend(j, s, config, hr_cursor_str(r->target), o.timeout_ms));
   o.fusion = false;
   o.intra_op_threads = 1;
   o.backend = &s->backend->base;

@@ -109,3 +109,25 @@ def test_isolated_sessions_share_nothing(cluster):
             assert one.run(y) == 7.0
             with pytest.raises(tf.errors.FailedPreconditionError):
                 other.run(y)
+
+
+def test_a_client_brings_its_own_cluster(a, folder):
+    one, other = C.Cluster(a, folder, "hr", "hr", 1000), C.Cluster(a, folder, "hr", "hr", 1000)
+    try:
+        definition = tf.train.ClusterSpec({"mine": [other.tasks["worker"][0], one.tasks["worker"][0]]}).as_cluster_def()
+        with tf.Graph().as_default():
+            with tf.device("/job:mine/task:0"):
+                v = tf.Variable(2.0)
+            with tf.device("/job:mine/task:1"):
+                y = v * 3.0 + 1.0
+            with tf.Session(one.target, config=tf.ConfigProto(cluster_def=definition)) as session:
+                session.run(tf.global_variables_initializer())
+                assert session.run(y) == 7.0
+                assert sorted(d.name for d in session.list_devices()) == [
+                    "/job:mine/replica:0/task:%d/device:CPU:0" % i for i in range(2)]
+            with tf.Session("grpc://" + one.tasks["ps"][0], config=tf.ConfigProto(cluster_def=definition)) as session:
+                with pytest.raises(tf.errors.InvalidArgumentError):
+                    session.run(y)
+    finally:
+        one.stop()
+        other.stop()
