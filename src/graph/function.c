@@ -7,7 +7,7 @@
 #include "op/op_def.h"
 #include "wire/cursor.h"
 
-enum { FUNCTION_SIGNATURE = 1, FUNCTION_NODE = 3 };
+enum { FUNCTION_SIGNATURE = 1, FUNCTION_NODE = 3, FUNCTION_RET = 4 };
 enum { OPDEF_NAME = 1, OPDEF_INPUT = 2, OPDEF_OUTPUT = 3, OPDEF_STATEFUL = 17 };
 enum { ARGDEF_NAME = 1, ARGDEF_TYPE = 3 };
 enum { LIBRARY_FUNCTION = 1, LIBRARY_GRADIENT = 2 };
@@ -176,6 +176,22 @@ hr_status_t hr_function_copy(hr_graph_t* to, const hr_function_t* function, cons
 
 void hr_functions_truncate(hr_graph_t* g, int64_t count) {
   while (g->functions.count > count) hr_map_remove(&g->functions_by_name, g->functions.data[--g->functions.count]->name);
+}
+
+bool hr_function_hands_through(const hr_function_t* f, int output, int argument) {
+  hr_cursor_t span = hr_cursor_make(f->bytes.data, f->bytes.size), value;
+  hr_field_t field;
+  hr_str_t key;
+  hr_status_t status = NULL;
+  bool same = false;
+  if (output >= f->output_count || argument >= f->input_count) return false;
+  while (!hr_cursor_is_done(&span) && !(status = hr_cursor_next(&span, &field))) {
+    if (field.key != HR_KEY_SPAN(FUNCTION_RET)) continue;
+    if ((status = hr_cursor_map_entry(field.span, &key, &value))) break;
+    if (hr_str_equal(key, f->output_names[output])) same = hr_str_equal(hr_cursor_str(value), f->input_names[argument]);
+  }
+  hr_status_release(status); /* bytes that do not parse hand nothing through; using them says why */
+  return same;
 }
 
 /* --- libraries ------------------------------------------------------------------------------------------------------------------- */

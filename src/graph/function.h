@@ -37,6 +37,8 @@ HR_MUST_USE hr_status_t hr_function_set_gradient(hr_graph_t* g, hr_str_t functio
 HR_MUST_USE hr_status_t hr_function_copy(hr_graph_t* to, const hr_function_t* function, const hr_function_t* gradient);
 /* Takes back what was added since the library had `count` functions (gradient names set since then stay). */
 void hr_functions_truncate(hr_graph_t* g, int64_t count);
+/* Whether output `output` is argument `argument` itself, handed through. */
+bool hr_function_hands_through(const hr_function_t* f, int output, int argument);
 /* A FunctionDefLibrary: all or nothing. */
 HR_MUST_USE hr_status_t hr_function_add_library(hr_graph_t* g, const void* data, size_t size);
 #endif

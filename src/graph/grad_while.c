@@ -285,7 +285,8 @@ static hr_status_t add_up_constant(while_t* w, hr_node_t* enter, hr_value_t* tot
   if (status) return status;
   HR_TRY(begin_var(p, w->back, zeros, hr_value_shape(zeros), &merged));
   HR_TRY(open_var(p, w->back, merged, w->back_cond, &live, total));
-  HR_TRY(hr_grad_place_add(p, w->back, "AddV2", HR_VALUES(live, part), HR_NO_ATTRS, &sum));
+  const char* add = hr_dtype_base(hr_value_type(part)) == HR_VARIANT ? "AddN" : "AddV2"; /* lists of tensors have the one alone */
+  HR_TRY(hr_grad_place_add(p, w->back, add, HR_VALUES(live, part), HR_NO_ATTRS, &sum));
   return close_var(p, w->back, merged, sum);
 }
 

@@ -3,7 +3,8 @@
  *
  *   If     each input -> Switch(pred) -> call then (1), call else (0); each output: Merge of the two
  *   Case   If on index == 0, and in its else If on index == 1, ...; the last branch takes what is left
- *   While  each input -> Enter -> Merge -> Switch(LoopCond(call cond)) -> call body -> NextIteration -> Merge; Switch (0) -> Exit
+ *   While  each input -> Enter -> Merge -> Switch(LoopCond(call cond)) -> call body -> NextIteration -> Merge; Switch (0) -> Exit;
+ *          what the body hands through unchanged is a constant Enter, and the output is the input once the loop is over
  *
  * Calls wait for a pivot of their side, so that nodes without inputs run only where their branch or iteration does. Who waited for the node
  * waits for a Merge of two values, one of each side, each there when its side is over; or for the loop's exits. */
@@ -196,16 +197,38 @@ static hr_status_t lower_case(lower_t* l) {
 
 /* --- While --------------------------------------------------------------------------------------------------------------------------- */
 typedef struct {
-  hr_value_t *merges, *inside, *exits;
+  hr_value_t *inputs, *merges, *inside, *exits;
+  bool* stays;   /* by variable: no iteration changes it */
+  int32_t pivot; /* a variable that does not stay */
   hr_node_t* cond;
 } while_t;
 
-static hr_status_t enter_one(lower_t* l, hr_value_t v, int64_t parallel, hr_value_t* out) {
+/* Arguments and outputs must be one value each for their places to agree; one variable at least carries the iterations. */
+static hr_status_t find_what_stays(lower_t* l, while_t* w) {
+  const hr_node_t* n = l->node;
+  const hr_function_t* body = NULL;
+  w->stays = hr_arena_array(&l->x->arena, (size_t)n->input_count + 1, sizeof *w->stays);
+  if (!w->stays) return hr_status_out_of_memory();
+  HR_TRY(hr_expand_find(l->x, hr_attrs_find(&n->attrs, "body")->u.func->name, &body));
+  w->pivot = -1;
+  bool plain = body->input_count == n->input_count && body->output_count == n->input_count;
+  for (int i = 0; i < body->def->attr_count && plain; ++i) plain = body->def->attrs[i].kind == HR_ATTR_TYPE && !body->def->attrs[i].is_list;
+  for (int32_t i = 0; i < n->input_count; ++i) {
+    w->stays[i] = plain && hr_function_hands_through(body, i, i);
+    if (!w->stays[i] && w->pivot < 0) w->pivot = i;
+  }
+  if (w->pivot < 0) w->stays[w->pivot = 0] = false;
+  return NULL;
+}
+
+static hr_status_t enter_one(lower_t* l, hr_value_t v, int64_t parallel, bool stays, hr_value_t* out) {
   hr_node_t *enter = NULL, *merge = NULL;
   hr_named_attr_t attrs[] = {hr_at("frame_name", HR_AT_SCALAR(HR_ATTR_STRING, s, l->node->name)),
-                             hr_at_int("parallel_iterations", parallel)};
-  hr_node_desc_t d = {.op = HR_STR("Enter"), .inputs = &v, .input_count = 1, .attrs = attrs, .attr_count = 2};
+                             hr_at_int("parallel_iterations", parallel), hr_at_bool("is_constant", stays)};
+  hr_node_desc_t d = {.op = HR_STR("Enter"), .inputs = &v, .input_count = 1, .attrs = attrs, .attr_count = 3};
   HR_TRY(hr_expand_add(l->x, l->node, "enter", d, &enter));
+  *out = (hr_value_t){enter, 0};
+  if (stays) return NULL;
   hr_value_t both[] = {{enter, 0}, HR_NO_VALUE};
   hr_node_desc_t m = {.op = HR_STR("Merge"), .inputs = both, .input_count = 2, .allow_missing_inputs = true};
   HR_TRY(hr_expand_add(l->x, l->node, "merge", m, &merge));
@@ -220,14 +243,14 @@ static hr_status_t enter_one(lower_t* l, hr_value_t v, int64_t parallel, hr_valu
 static hr_status_t while_enter(lower_t* l, while_t* w) {
   const hr_node_t* n = l->node;
   const hr_attr_t* parallel = hr_attrs_find(&n->attrs, "parallel_iterations");
-  hr_value_t* inputs = NULL;
-  HR_TRY(take_inputs(l, 0, &inputs));
+  HR_TRY(find_what_stays(l, w));
+  HR_TRY(take_inputs(l, 0, &w->inputs));
   w->merges = hr_arena_array(&l->x->arena, (size_t)n->input_count, sizeof *w->merges);
   w->inside = hr_arena_array(&l->x->arena, (size_t)n->input_count, sizeof *w->inside);
   w->exits = hr_arena_array(&l->x->arena, (size_t)n->input_count, sizeof *w->exits);
   if (!w->merges || !w->inside || !w->exits) return hr_status_out_of_memory();
   int64_t most = parallel && parallel->kind == HR_ATTR_INT && parallel->u.i > 0 ? parallel->u.i : 10;
-  for (int32_t i = 0; i < n->input_count; ++i) HR_TRY(enter_one(l, inputs[i], most, &w->merges[i]));
+  for (int32_t i = 0; i < n->input_count; ++i) HR_TRY(enter_one(l, w->inputs[i], most, w->stays[i], &w->merges[i]));
   return NULL;
 }
 
@@ -245,7 +268,7 @@ static hr_status_t while_ask(lower_t* l, while_t* w) {
   HR_TRY(hr_function_types(function, f->attrs, f->attr_count, true, &l->x->arena, &given, &count));
   if (count != 1) return HR_ERROR(INVALID_ARGUMENT, "the loop's condition has %d outputs, not 1", count);
   types = given;
-  HR_TRY(lower_call(l, "cond", f, w->merges, n->input_count, w->merges[0].node, types, 1, &call));
+  HR_TRY(lower_call(l, "cond", f, w->merges, n->input_count, w->merges[w->pivot].node, types, 1, &call));
   HR_TRY(lower_add1(l, "ToBool", "truth", (hr_value_t){call, 0}, NULL, &truth));
   return lower_add(l, "LoopCond", "loop_cond", &truth, 1, NULL, &w->cond);
 }
@@ -253,6 +276,8 @@ static hr_status_t while_ask(lower_t* l, while_t* w) {
 static hr_status_t while_leave(lower_t* l, while_t* w) {
   for (int32_t i = 0; i < l->node->input_count; ++i) {
     hr_node_t* split = NULL;
+    w->inside[i] = w->merges[i];
+    if (w->stays[i]) continue;
     HR_TRY(lower_add(l, "Switch", "switch", (hr_value_t[]){w->merges[i], {w->cond, 0}}, 2, NULL, &split));
     HR_TRY(lower_add1(l, "Exit", "exit", (hr_value_t){split, 0}, NULL, &w->exits[i]));
     HR_TRY(lower_add1(l, "Identity", "inside", (hr_value_t){split, 1}, NULL, &w->inside[i]));
@@ -263,10 +288,11 @@ static hr_status_t while_leave(lower_t* l, while_t* w) {
 static hr_status_t while_go_on(lower_t* l, while_t* w) {
   const hr_node_t* n = l->node;
   hr_node_t* call = NULL;
-  HR_TRY(lower_call(l, "body", hr_attrs_find(&n->attrs, "body")->u.func, w->inside, n->input_count, w->inside[0].node, n->output_types,
-                    n->output_count, &call));
+  HR_TRY(lower_call(l, "body", hr_attrs_find(&n->attrs, "body")->u.func, w->inside, n->input_count, w->inside[w->pivot].node,
+                    n->output_types, n->output_count, &call));
   for (int32_t i = 0; i < n->input_count; ++i) {
     hr_value_t next;
+    if (w->stays[i]) continue;
     HR_TRY(lower_add1(l, "NextIteration", "next", (hr_value_t){call, i}, NULL, &next));
     HR_TRY(hr_graph_set_input(l->x->g, w->merges[i].node, 1, next));
   }
@@ -283,9 +309,12 @@ static hr_status_t lower_while(lower_t* l) {
   HR_TRY(while_go_on(l, &w));
   hr_node_t** exits = hr_arena_array(&l->x->arena, (size_t)n->input_count, sizeof *exits);
   if (!exits) return hr_status_out_of_memory();
-  for (int32_t i = 0; i < n->input_count; ++i) exits[i] = w.exits[i].node;
-  hr_node_desc_t d = {.op = HR_STR("NoOp"), .controls = exits, .control_count = n->input_count};
-  HR_TRY(hr_expand_add(l->x, n, "done", d, &over));
+  int32_t count = 0;
+  for (int32_t i = 0; i < n->input_count; ++i)
+    if (!w.stays[i]) exits[count++] = w.exits[i].node;
+  HR_TRY(hr_expand_add(l->x, n, "done", (hr_node_desc_t){.op = HR_STR("NoOp"), .controls = exits, .control_count = count}, &over));
+  for (int32_t i = 0; i < n->input_count; ++i)
+    if (w.stays[i]) HR_TRY(lower_add1(l, "Identity", "stays", w.inputs[i], over, &w.exits[i]));
   return give_results(l, w.exits, over);
 }
 
