@@ -94,6 +94,16 @@ def golden(c):
             command += ["--op", op]
         env = {"HEADRACE_ISA": "" if isa == "best" else isa}
         yield counted("golden (%s)" % isa, *run(command + [os.path.join(c.build, "lib/libheadrace.so")], 3600 if c.slow else 900, folder, env))
+    yield from golden_on_devices(c, command, folder, env)
+
+
+def golden_on_devices(c, command, folder, env):
+    """The same cases with their nodes on a device whose memory the host cannot read, and in turn on two of them and two CPUs."""
+    for name, devices in (("test device", "/device:TEST:0"),
+                          ("mixed devices", "/device:TEST:0,/device:CPU:1,/device:TEST:1,/device:CPU:0")):
+        more = ["--device-library", os.path.join(c.build, "tests/device/test_device.so"), "--device", devices, "--summary",
+                os.path.join(folder, "summary-%s.tsv" % name.replace(" ", "-"))]
+        yield counted("golden (%s)" % name, *run(command + more + [os.path.join(c.build, "lib/libheadrace.so")], 3600 if c.slow else 900, folder, env))
 
 
 def python(c):
