@@ -35,6 +35,7 @@ static hr_status_t run_passes(hr_program_t* p, const hr_session_options_t* o) {
   for (const hr_pass_t* pass = passes; pass->name; ++pass) {
     if (!pass->is_on(o)) continue;
     hr_status_t status = pass->run(p, o);
+    if (status && pass->run == place) return status; /* its messages are the client's to read */
     if (status) return hr_status_note(status, "pass %s: ", pass->name);
   }
   return hr_program_finish(p);

@@ -140,6 +140,11 @@ static bool class_names(hr_str_t entry, hr_str_t* out) {
   return true;
 }
 
+static bool is_copy(const hr_program_t* p, const hr_node_t* n) { /* else a pass made it */
+  const int32_t rank = p->ranks.data[n->id];
+  return p->source && rank < p->copy.source_count && p->copy.of_source[rank] == n;
+}
+
 static const hr_node_t* find_in_source(const hr_place_groups_t* g, hr_str_t name, hr_str_t* out_device) {
   hr_mutex_t* mu = &((hr_graph_t*)(uintptr_t)g->p->source)->mu;
   hr_mutex_lock(mu);
@@ -160,9 +165,10 @@ static hr_status_t follow_pruned(hr_place_groups_t* g, const hr_node_t* n, hr_st
   hr_str_t device = {0};
   *out_next = (hr_str_t){0};
   if (hr_map_find(&g->pruned, name, &other)) return unite(g, n, (int32_t)other, "colocation", false);
-  const hr_node_t* there = g->p->source ? find_in_source(g, name, &device) : NULL;
+  if (!is_copy(g->p, n)) return NULL; /* of a function's body, where the name is another's */
+  const hr_node_t* there = find_in_source(g, name, &device);
   if (!there) {
-    if (request_is_full(g, n) || n->id >= g->p->copy.graph->nodes.count || !g->p->source) return NULL;
+    if (request_is_full(g, n)) return NULL;
     return HR_ERROR(INVALID_ARGUMENT, "node '%s' expects to be colocated with unknown node '%.*s'", n->name.data, HR_STR_ARG(name));
   }
   HR_TRY(hr_map_set(&g->pruned, there->name, (uintptr_t)n->id));
@@ -224,11 +230,6 @@ static bool holds_state(const hr_node_t* n) {
   return false;
 }
 
-static const hr_node_t* source_of(const hr_program_t* p, const hr_node_t* n) { /* NULL: a pass made it */
-  const int32_t rank = p->ranks.data[n->id];
-  return rank < p->copy.source_count && p->copy.of_source[rank] == n ? p->source->nodes.data[rank] : NULL;
-}
-
 static hr_status_t meet_node(state_walk_t* w, const hr_node_t* m) {
   hr_place_groups_t* g = w->g;
   const hr_program_t* p = g->p;
@@ -266,13 +267,12 @@ static hr_status_t walk_state(state_walk_t* w, const hr_node_t* from) {
 
 hr_status_t hr_place_groups_follow(hr_place_groups_t* g, const hr_node_t* n, int32_t* out_remembered) {
   *out_remembered = -1;
-  const hr_node_t* from = g->p->source && holds_state(n) ? source_of(g->p, n) : NULL;
-  if (!from) return NULL;
+  if (!holds_state(n) || !is_copy(g->p, n)) return NULL;
   hr_mutex_t* mu = &((hr_graph_t*)(uintptr_t)g->p->source)->mu;
   state_walk_t w = {.g = g, .start = n, .remembered = -1};
   hr_map_init(&w.seen);
   hr_mutex_lock(mu);
-  hr_status_t status = walk_state(&w, from);
+  hr_status_t status = walk_state(&w, g->p->source->nodes.data[g->p->ranks.data[n->id]]);
   hr_mutex_unlock(mu);
   hr_map_deinit(&w.seen);
   hr_vec_deinit(&w.to_do);
