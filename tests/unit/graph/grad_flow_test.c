@@ -224,6 +224,19 @@ HR_TEST(a_loop_within_a_conditional) {
   }
 }
 
+/* for i: a = x: what an iteration had before has no say in the next, so its gradient is zero each time, and the loop ends all the same. */
+HR_TEST(a_loop_that_forgets) {
+  for (int times = 0; times < 3; ++times) {
+    hr_graph_t* g = maker_graph();
+    hr_value_t x = maker_placeholder(g, "x", HR_F32, &hr_pshape_scalar);
+    power_t l = power_open(g, "loop", maker_1(g, "Square", "start", x), x, maker_i32(g, "times", times), 10);
+    hr_value_t next = maker_1(g, "Sin", "sin", l.live);
+    maker_wait(g, next, l.body_i);
+    check_by_differences(g, power_close(g, "loop", &l, next), x);
+    hr_graph_destroy(g);
+  }
+}
+
 /* Within an iteration: a = a - d(a^2 x)/da, so a = a (1 - 2 x). */
 HR_TEST(a_gradient_within_an_iteration) {
   hr_graph_t* g = maker_graph();
