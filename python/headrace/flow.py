@@ -2,7 +2,7 @@
 """Branches and loops: cond, case, while_loop, on Switch, Merge, Enter, Exit and NextIteration (contexts.py says what each operation inside
 waits for). Values may be nested, sparse, slices, or TensorArrays, which travel as their flow."""
 from headrace import _headrace, dtypes
-from headrace.contexts import CondContext, WhileContext, switch
+from headrace.contexts import CondContext, WhileContext, switch as switch_beside
 from headrace.gradients import IndexedSlices, SparseTensor
 from headrace.graph import GraphKeys, add_to_collection, control_dependencies, get_collection, get_default_graph, name_scope
 from headrace.nest import assert_same_structure, flatten, is_nested, map_structure, pack_sequence_as
@@ -150,6 +150,11 @@ def _same_index_types(made_t, made_f):
             return IndexedSlices(a.values, cast(a.indices, dtypes.int64), a.dense_shape)
         return a
     return map_structure(widened, made_t, made_f, check_types=False), map_structure(widened, made_f, made_t, check_types=False)
+
+
+def switch(data, pred, dtype=None, name=None):
+    """(data where pred is false, data where it is true): of the two one is there."""
+    return tuple(gen.Switch(convert_to_tensor(data, dtype, name="data"), pred, name=name))
 
 
 def merge(inputs, name=None):
@@ -316,7 +321,7 @@ class _Loop(object):
     def decide(self, pred):
         holds = convert_to_tensor(pred(*pack_like(self.structure, self.merges)))
         self.context._pivot = gen.LoopCond(holds, name="LoopCond")
-        self.switches = [switch(m, self.context._pivot) for m in self.merges]
+        self.switches = [switch_beside(m, self.context._pivot) for m in self.merges]
 
     def iterate(self, body):
         values = [gen.RefIdentity(s[1]) if s[1].dtype._is_ref_dtype else gen.Identity(s[1]) for s in self.switches]

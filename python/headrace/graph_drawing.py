@@ -213,11 +213,16 @@ def draw(graph_def, color):
     ups, downs = _order(layers, ways)
     _place(layers, ups, downs)
     by_name = dict((n.name, n) for n in nodes)
-    width = max(n.x + n.width / 2 for n in nodes) + GAP
+    width = max(n.x + n.width / 2 for n in nodes) + GAP + (60 if any(by_name[b].rank <= by_name[a].rank for a, b in edges) else 0)
     height = 2 * GAP + BOX + LAYER * (len(layers) - 1)
     out = ["<g class='edges'>"]
     for (a, b), control in edges.items():
         source, sink = by_name[a], by_name[b]
+        if sink.rank <= source.rank:  # a loop's way back: beside the boxes
+            x0, x1 = source.x + source.width / 2, sink.x + sink.width / 2
+            out.append("<path class='back' d='M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f'/>" % (
+                x0, _y(source), max(x0, x1) + 70, _y(source), max(x0, x1) + 70, _y(sink), x1, _y(sink)))
+            continue
         points = [(source.x, _y(source) + BOX / 2)] + [(s.x, _y(s)) for s in ways.get((a, b), ())] + [(sink.x, _y(sink) - BOX / 2)]
         out.append("<path d='%s'%s/>" % (_curve(points), " class='control'" if control else ""))
     out.append("</g>")

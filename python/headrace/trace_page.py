@@ -22,6 +22,8 @@ KINDS = (
 
 
 def kind(op):
+    for prefix in ("_MklNative", "_Mkl", "_Fused"):  # TensorFlow's own forms of an op
+        op = op[len(prefix):] if op.startswith(prefix) else op
     for name, _, starts in KINDS:
         if op.startswith(starts):
             return name
@@ -84,7 +86,7 @@ canvas { display: block; width: 100%; cursor: grab; }
 .tabs button.on { color: #fff; background: var(--ink); border-color: var(--ink); }
 .graph { display: none; } .graph.on { display: block; }
 .graph svg { display: block; width: 100%; height: 560px; cursor: grab; }
-.edges path { fill: none; stroke: #b4c0ca; stroke-width: 1; } .edges .control { stroke-dasharray: 3 3; }
+.edges path { fill: none; stroke: #b4c0ca; stroke-width: 1; } .edges .control { stroke-dasharray: 3 3; } .edges .back { stroke: var(--flow); }
 .node rect { fill: color-mix(in srgb, var(--c) 22%, #fff); stroke: var(--c); } .node text { font-size: 10.5px; text-anchor: middle; fill: var(--ink); pointer-events: none; }
 .node:hover rect, .node.found rect { stroke-width: 2.5; fill: color-mix(in srgb, var(--c) 45%, #fff); }
 #tip { position: fixed; display: none; max-width: 460px; background: #1f2a33; color: #f2f5f7; border-radius: 6px; padding: 8px 12px; font-size: 12px;
