@@ -218,7 +218,7 @@ static hr_status_t use_own_cluster(hr_cluster_backend_t* b, const backend_config
   int32_t index = 0;
   HR_TRY(find_self(c->cluster, address, &job, &index));
   if (job.size == 0)
-    return HR_ERROR(INVALID_ARGUMENT, "the session's cluster_def has no task at '%.*s', which is this master's address", HR_STR_ARG(address));
+    return HR_ERROR(INVALID_ARGUMENT, "the session's cluster_def has no task at '%.*s', this master's address", HR_STR_ARG(address));
   hr_writer_t def;
   hr_strbuf_init(&def);
   write_server_def(&def, c, job, index, b->cluster->protocol);
@@ -239,7 +239,8 @@ static hr_status_t fill_backend(hr_cluster_backend_t* b, const backend_config_t*
   b->tasks = hr_alloc_array((size_t)b->cluster->count, sizeof *b->tasks);
   if (!b->tasks || !b->config) return hr_status_out_of_memory();
   hr_cluster_backend_select(b->cluster, c->filters.data, (int32_t)c->filters.count, b->tasks, &b->task_count);
-  HR_TRY(hr_cluster_backend_discover(b->cluster, b->worker, b->tasks, b->task_count, c->has_cluster, cancel, &b->devices, &b->task_of_device));
+  HR_TRY(hr_cluster_backend_discover(b->cluster, b->worker, b->tasks, b->task_count, c->has_cluster, cancel, &b->devices,
+                                     &b->task_of_device));
   return open_sessions(b, c, cancel);
 }
 

@@ -43,6 +43,12 @@ static void record(served_t* s, hr_status_t status, const hr_message_t* response
 static void answer(served_t* s, hr_status_t take_status, hr_message_t* take_response) {
   const hr_transport_t* t = s->task->all->transport;
   record(s, take_status, take_response);
+  if (atomic_load(&s->task->is_dead)) {
+    if (take_response) hr_message_deinit(take_response);
+    hr_status_release(take_status);
+    t->reply(s->request, HR_ERROR(UNAVAILABLE, "the connection was cut"), NULL);
+    return;
+  }
   t->reply(s->request, take_status, take_response);
 }
 
@@ -173,6 +179,7 @@ bool task_cluster_start(task_cluster_t* c, const char* const* jobs, int count, i
 
 void task_cluster_kill(task_cluster_t* c, int task) {
   task_t* t = &c->tasks[task];
+  atomic_store(&t->is_dead, true);
   if (t->listener) c->transport->stop(t->listener, 0);
   t->listener = NULL;
 }

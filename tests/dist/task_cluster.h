@@ -17,6 +17,7 @@ typedef struct {
   hr_worker_t* worker;
   hr_master_t* master;
   hr_listener_t* listener;
+  atomic_bool is_dead;      /* what it still has to say is lost */
   atomic_bool is_frozen;    /* takes calls and does not answer them */
   atomic_int withheld;      /* calls that came while it was frozen: so many */
   HR_VEC(hr_request_t*) kept; /* and these; guarded by the cluster's mu */
