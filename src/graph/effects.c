@@ -145,6 +145,13 @@ static hr_status_t effects_of_funcs(effects_t* e, const hr_attr_t* attr, bool* o
   return NULL;
 }
 
+bool hr_effects_is_random(const hr_node_t* node) {
+  const hr_str_t op = node->attrs.def->name;
+  if (!(node->attrs.def->op->flags & HR_OP_IMPURE)) return false;
+  return hr_str_has_prefix(op, HR_STR("Random")) || hr_str_is(op, "Multinomial") || hr_str_is(op, "TruncatedNormal") ||
+         hr_str_is(op, "ParameterizedTruncatedNormal");
+}
+
 hr_status_t hr_effects_of_node(const hr_graph_t* g, hr_map_t* memo, const hr_node_t* node, bool* out) {
   effects_t e = {.g = g, .memo = memo};
   const hr_op_def_t* def = node->attrs.def;

@@ -113,7 +113,7 @@ hr_status_t hr_expand_add_call(hr_expand_t* x, const hr_node_t* like, const char
                                const int32_t* output_types, int32_t output_count, hr_node_t** out) {
   hr_named_attr_t attrs[3] = {hr_at("f", HR_AT_SCALAR(HR_ATTR_FUNC, func, f)), hr_at_types("Tout", output_types, output_count),
                               hr_at(HR_EXPAND_TWIN, HR_AT_SCALAR(HR_ATTR_STRING, s, HR_STR("")))};
-  hr_str_t twin = hr_expand_twin_of(like);
+  hr_str_t twin = x->drops_twins ? HR_STR("") : hr_expand_twin_of(like);
   desc.op = HR_STR("StatefulPartitionedCall");
   desc.attrs = attrs;
   desc.attr_count = twin.size ? 3 : 2;

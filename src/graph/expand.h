@@ -41,6 +41,7 @@ struct hr_expand {
   HR_VEC(hr_expand_level_t) levels;
   hr_map_t effects; /* graph/effects.h */
   int64_t added;
+  bool drops_twins; /* while a loop is taken apart: what runs many times has no twin */
   bool lowers;   /* If, Case and While too; else they keep their kernels */
   bool has_flow; /* branches or loops somewhere: nodes without inputs must be tied to theirs */
 };

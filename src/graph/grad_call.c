@@ -6,6 +6,7 @@
 #include "graph/grad_call.h"
 
 #include "graph/copy.h"
+#include "graph/effects.h"
 #include "graph/expand.h"
 #include "graph/shapes.h"
 #include "op/node_class.h"
@@ -101,12 +102,30 @@ static hr_status_t copy_node(hr_grad_pass_t* p, const hr_node_t* node, const hr_
   return add_named(p, node, "f", d, out);
 }
 
+/* What a loop's body does or draws would happen once more here, and differ: there is no twin to join it with. Queue and table handles,
+ * variables that are read: those are the same. */
+static hr_status_t check_repeatable(hr_expand_t* x, int64_t first) {
+  for (int64_t i = first; i < x->g->nodes.count; ++i) {
+    const hr_node_t* n = x->g->nodes.data[i];
+    bool effect = false;
+    if (!n || hr_expand_twin_of(n).size || !(n->attrs.def->op->flags & HR_OP_IMPURE)) continue;
+    if (!n->consumers.count && !n->control_consumers.count && n->output_count) continue; /* a call that was taken apart */
+    HR_TRY(hr_effects_of_node(x->g, &x->effects, n, &effect));
+    if (effect || hr_effects_is_random(n))
+      return HR_ERROR(UNIMPLEMENTED, "the gradient of a loop whose body changes something or draws random numbers ('%s', %.*s)",
+                      n->name.data, HR_STR_ARG(n->attrs.def->name));
+  }
+  return NULL;
+}
+
 static hr_status_t expand_copy(hr_grad_pass_t* p, hr_node_t* copy, copy_t* c) {
   hr_expand_t x;
   hr_expand_init(&x, p->g, &graph_edit, c);
   x.lowers = true;
   hr_status_t status = hr_expand_push(&x, &copy, 1, -1);
+  int64_t first = p->g->nodes.count;
   if (!status) status = hr_expand_run(&x);
+  if (!status) status = check_repeatable(&x, first);
   hr_expand_deinit(&x);
   return status;
 }

@@ -347,5 +347,9 @@ hr_status_t hr_lower_node(hr_expand_t* x, const hr_expand_item_t* item) {
   if (!may_lower(x, item, kind)) return NULL;
   x->has_flow = true;
   if (kind == LOWER_IF) return lower_if(&l);
-  return kind == LOWER_CASE ? lower_case(&l) : lower_while(&l);
+  if (kind == LOWER_CASE) return lower_case(&l);
+  x->drops_twins = true;
+  hr_status_t status = lower_while(&l);
+  x->drops_twins = false;
+  return status;
 }

@@ -241,15 +241,14 @@ HR_TEST(small_ops_of_branches) {
 }
 
 HR_TEST(values_that_may_be_missing) {
-  world_t w = world_open(
-      X NODE(OP("none", "OptionalNone")) NODE(OP("some", "OptionalFromValue") IN("x") TYPES("Toutput_types", F32))
-          NODE(OP("missing", "OptionalHasValue") IN("none")) NODE(OP("there", "OptionalHasValue") IN("some"))
-              NODE(OP("no", "Cast") IN("missing") TYPE("SrcT", "DT_BOOL") TYPE("DstT", "DT_FLOAT"))
-                  NODE(OP("yes", "Cast") IN("there") TYPE("SrcT", "DT_BOOL") TYPE("DstT", "DT_FLOAT"))
-                      NODE(OP("value", "OptionalGetValue") IN("some") TYPES("output_types", F32)
-                               "attr { key: 'output_shapes' value { list { shape {} } } } ")
-                          NODE(OP("nothing", "OptionalGetValue") IN("none") TYPES("output_types", F32)
-                                   "attr { key: 'output_shapes' value { list { shape {} } } } "));
+  world_t w = world_open(X NODE(OP("none", "OptionalNone")) NODE(OP("some", "OptionalFromValue") IN("x") TYPES("Toutput_types", F32))
+                             NODE(OP("missing", "OptionalHasValue") IN("none")) NODE(OP("there", "OptionalHasValue") IN("some"))
+                                 NODE(OP("no", "Cast") IN("missing") TYPE("SrcT", "DT_BOOL") TYPE("DstT", "DT_FLOAT"))
+                                     NODE(OP("yes", "Cast") IN("there") TYPE("SrcT", "DT_BOOL") TYPE("DstT", "DT_FLOAT"))
+                                         NODE(OP("value", "OptionalGetValue") IN("some")
+                                                  TYPES("output_types", F32) "attr { key: 'output_shapes' value { list { shape {} } } } ")
+                                             NODE(OP("nothing", "OptionalGetValue") IN("none") TYPES(
+                                                 "output_types", F32) "attr { key: 'output_shapes' value { list { shape {} } } } "));
   float out = 0;
   HR_CHECK_EQ_F64(world_get(&w, "no", 0, 0), 0);
   HR_CHECK_EQ_F64(world_get(&w, "yes", 0, 0), 1);
@@ -383,6 +382,31 @@ HR_TEST(a_number_drawn_in_a_call_is_the_gradients_too) {
     for (int k = 0; k < 2; ++k) hr_tensor_release(&out[k]);
     hr_tensor_release(&two);
   }
+  world_close(&w);
+}
+
+/* The noise of a branch is its gradient's; a loop's would be drawn twice, which is refused. */
+#define NOISY_BODY                                                                                                                 \
+  FUNCTION("NoisyBody", ARG("i") ARG("a") OUT("p") OUT("q"),                                                                       \
+           INNER(OP("one", "Const") CONST("1")) INNER(OP("p", "Sub") IN("i") IN("one:output:0") T) INNER(OP("q", "Noisy") IN("a")) \
+               RET("p", "p:z:0") RET("q", "q:y:0"))
+
+HR_TEST(numbers_drawn_in_branches_and_loops) {
+  world_t w = world_open(X COND NODE(OP("if", "If") IN("positive") IN("x") IF("Noisy", "Twice", "DT_BOOL", F32, F32))
+                             NODE(OP("three", "Const") CONST("3")) NODE(OP("while", "While") IN("three") IN("x") FUNC("cond", "Cond") FUNC(
+                                 "body", "NoisyBody") TYPES("T", F32 F32)) LIBRARY(NOISY TWICE LOOP_COND NOISY_BODY));
+  hr_value_t x = world_value(&w, "x"), fetch[] = {world_value(&w, "if"), gradient_of(&w, "if")}, y = {world_value(&w, "while").node, 1};
+  hr_tensor_t two = maker_f32(2), out[2] = {{0}, {0}};
+  hr_run_t run = {.feeds = &x, .feed_values = &two, .feed_count = 1, .fetches = fetch, .fetch_count = 2};
+  HR_REQUIRE_OK(hr_session_run(w.s, NULL, &run, out, NULL, NULL));
+  HR_CHECK_EQ_F64(maker_get(&out[0]), 2 * maker_get(&out[1]));
+  for (int k = 0; k < 2; ++k) hr_tensor_release(&out[k]);
+  hr_tensor_release(&two);
+  hr_gradient_t none = {0};
+  hr_grad_request_t q = {.ys = &y, .y_count = 1, .xs = &x, .x_count = 1};
+  hr_mutex_lock(&w.g->mu);
+  HR_CHECK_CODE(hr_grad_build(w.g, &q, &none), HR_UNIMPLEMENTED, "random numbers");
+  hr_mutex_unlock(&w.g->mu);
   world_close(&w);
 }
 
