@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A loop inside a loop over two devices, whose inner loop goes on although its outer iteration is dead for some of its variables: the other
  * part must hear so, or it waits for ever. */
+#include "session/pipeline.h"
+#include "session/runner.h"
 #include "unit/session/program_maker.h"
 
 static hr_value_t on(hr_value_t v, const char* device) {
@@ -28,8 +30,7 @@ static void close_loop(hr_graph_t* g, const char* name, hr_value_t m, hr_value_t
 }
 
 /* for (i = 0; i < 3; ++i) for (j = 0; j < 4; ++j) x += 1; the counter j starts from a constant of the outer loop, which is never dead. */
-HR_TEST(dead_variables_of_inner_loops) {
-  hr_graph_t* g = maker_graph();
+static hr_value_t nested_loops(hr_graph_t* g) {
   hr_value_t zero = maker_const(g, "zero", 0), one = maker_const(g, "one", 1), three = maker_const(g, "three", 3),
              four = maker_const(g, "four", 4);
   hr_value_t i = merge(g, "i", enter(g, "i/in", "outer", zero, false)), x = merge(g, "x", enter(g, "x/in", "outer", zero, false));
@@ -46,7 +47,12 @@ HR_TEST(dead_variables_of_inner_loops) {
   close_loop(g, "y/next", y, on(maker_2(g, "AddV2", "y/add", (hr_value_t){y_sw.node, 1}, one_i), "/cpu:1"));
   close_loop(g, "i/next", i, on(maker_2(g, "AddV2", "i/add", (hr_value_t){i_sw.node, 1}, one_o), "/cpu:1"));
   close_loop(g, "x/next", x, maker_1(g, "Exit", "y/out", y_sw));
-  hr_value_t out = maker_1(g, "Exit", "x/out", x_sw);
+  return maker_1(g, "Exit", "x/out", x_sw);
+}
+
+HR_TEST(dead_variables_of_inner_loops) {
+  hr_graph_t* g = maker_graph();
+  hr_value_t out = nested_loops(g);
   hr_session_options_t o;
   hr_session_t* s = NULL;
   hr_session_options_init(&o);
@@ -63,5 +69,44 @@ HR_TEST(dead_variables_of_inner_loops) {
   }
   hr_session_destroy(s);
   hr_graph_destroy(g);
+}
+/* From the graph to the plans of two parts, each allocation failing in turn. */
+static hr_graph_t* shared_graph;
+static hr_value_t shared_out;
+
+static hr_status_t prepare_parts(void) {
+  hr_device_set_t* set = NULL;
+  hr_place_memory_t* memory = NULL;
+  hr_state_table_t* states = NULL;
+  hr_runner_t* runner = NULL;
+  hr_program_t program = {0};
+  hr_session_options_t o;
+  hr_status_t status;
+  hr_session_options_init(&o);
+  o.constant_folding = false; /* a node that cannot be folded is left */
+  if ((status = hr_device_set_create(&set))) goto done;
+  if ((status = hr_device_set_add_cpus(set, HR_STR(HR_DEVICE_LOCAL_TASK), 2, 1))) goto done;
+  if ((status = hr_place_memory_create(&memory))) goto done;
+  if ((status = hr_state_table_create(&states))) goto done;
+  const hr_placing_t placing = {.devices = set, .memory = memory};
+  const hr_prune_request_t request = {.fetches = &shared_out, .fetch_count = 1};
+  if ((status = hr_pipeline_run(shared_graph, &request, &o, &placing, &program))) goto done;
+  if ((status = hr_runner_local_create(&program, set, states, NULL, &runner))) goto done;
+  hr_runner_binding_t* binding = NULL;
+  if ((status = runner->table->bind(runner, NULL, NULL, 1, &binding))) goto done;
+  runner->table->unbind(runner, binding);
+done:
+  if (runner) runner->table->destroy(runner);
+  hr_state_table_destroy(states);
+  hr_place_memory_destroy(memory);
+  hr_device_set_release(set);
+  return status;
+}
+
+HR_TEST(every_allocation_may_fail) {
+  shared_graph = maker_graph();
+  shared_out = nested_loops(shared_graph);
+  HR_TEST_EVERY_ALLOCATION_FAILS(prepare_parts);
+  hr_graph_destroy(shared_graph);
 }
 HR_TEST_MAIN()
