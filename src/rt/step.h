@@ -2,7 +2,7 @@
 /* What one step carries, apart from its frame: identity, cancellation, the session's services.
  *
  * THE LOCK ORDER (outer first): plan cache (held while a plan is made), graph.mu, session.mu, kernel state table, resources.mu, variable.mu
- * / queue.mu, plan.mu (frames), cancel.mu, timers, buffer pool. */
+ * / queue.mu, plan.mu (frames), rendezvous, ended calls of a step (exec/flow_calls.c), cancel.mu, timers, buffer pool. */
 #ifndef HR_RT_STEP_H
 #define HR_RT_STEP_H
 #include "rt/cancel.h"
