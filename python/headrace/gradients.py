@@ -176,6 +176,15 @@ def _not_differentiated(graph):
     return stops
 
 
+def _lay_beside(graph, first, scope):
+    """Gives the new nodes, which are called <scope><operation>_grad/..., the devices of the operations that they differentiate."""
+    for op in graph._operations()[first:]:
+        name, found, _ = op.name[len(scope):].partition("_grad/")
+        forward = graph._find(name) if found else None
+        if forward is not None and forward.device:
+            op._set_device(forward.device)
+
+
 def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False, aggregation_method=None,
               stop_gradients=None, unconnected_gradients="none"):
     """dy/dx for each of xs, summed over ys: a Tensor, IndexedSlices for what gathers read, None where no y depends on x."""
@@ -210,6 +219,8 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
             graph._context._adopt_new()
         first = graph.node_count()
         out = _headrace.gradients(graph, ys, targets, upstream, stops, scope[:-1], _override if watch else None)
+        if colocate_gradients_with_ops:
+            _lay_beside(graph, first, scope)
         graph._settle_made(first)
         if graph._context is not None:
             graph._context.take_placed(first)

@@ -54,6 +54,17 @@ def test_colocation_hides_the_devices_around_it():
         assert graph.get_operation_by_name("y").colocation_groups() == [b"loc:@x"]
 
 
+def test_gradients_lie_beside_their_operations_when_asked():
+    with tf.Graph().as_default() as graph:
+        x = tf.constant(2.0, name="x")
+        with tf.device("/cpu:1"):
+            y = tf.multiply(x, x, name="y")
+        tf.gradients(y, x, colocate_gradients_with_ops=True)
+        tf.gradients(y, x, name="plain")
+        made = dict((n, d) for n, d in devices_of(graph).items() if "_grad/" in n)
+    assert made and all(d == ("/device:CPU:1" if n.startswith("gradients/") else "") for n, d in made.items())
+
+
 def test_cluster_spec():
     cluster = tf.train.ClusterSpec({"ps": ["a:1"], "worker": {3: "c:1", 1: "b"}})
     assert cluster.as_dict() == {"ps": ["a:1"], "worker": {1: "b", 3: "c:1"}}
