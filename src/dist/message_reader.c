@@ -6,6 +6,7 @@
 #include "wire/shape_proto.h"
 #include "wire/tensor_proto.h"
 
+enum { SPLAT_BYTES = 1 << 28 }; /* a value that its message only claims ("a million zeros") is no larger */
 enum { GATHER_BYTES = 4096 }; /* a tensor up to here is gathered and decoded in one go */
 
 static void settle(hr_message_reader_t* r) { /* onto a slice that has a byte to read */
@@ -185,7 +186,7 @@ static hr_status_t decode_gathered(hr_message_reader_t r, hr_tensor_t* out) {
   hr_strbuf_init(&scratch);
   hr_cursor_t flat;
   hr_status_t status = hr_message_reader_flat(r, &scratch, &flat);
-  if (!status) status = hr_tensor_proto_decode(flat, HR_TENSOR_PROTO_SPLAT_LIMIT, out);
+  if (!status) status = hr_tensor_proto_decode(flat, SPLAT_BYTES, out);
   hr_strbuf_deinit(&scratch);
   return status;
 }

@@ -10,6 +10,7 @@
 #include "rt/device.h"
 
 typedef struct hr_worker hr_worker_t;
+#define HR_WORKER_MOST_INFLATED ((size_t)1 << 30) /* bytes of a graph's constants that its message only claims ("a million zeros") */
 
 typedef enum {
 #define HR_WORKER_METHOD(name) HR_WORKER_##name,

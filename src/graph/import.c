@@ -142,6 +142,7 @@ hr_status_t hr_import_graph_def(hr_graph_t* g, const void* data, size_t size, co
   hr_import_t im = {.g = g, .options = options ? options : &none};
   hr_import_results_t results = {0};
   import_mark_t mark = import_mark(g);
+  if (im.options->most_inflated) g->tensors.most_inflated = im.options->most_inflated;
   hr_arena_init(&im.arena);
   hr_map_init(&im.by_name);
   hr_map_init(&im.mapped);

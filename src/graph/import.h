@@ -19,6 +19,7 @@ typedef struct {
   const hr_str_t* return_nodes;
   int32_t return_node_count;
   hr_str_t default_device;
+  size_t most_inflated;                      /* bytes of all constants beyond what the GraphDef brings; 0: only the usual limit of each */
   bool internal;                             /* a part that a master made: names may start with '_' */
   bool extends;                              /* inputs that the GraphDef does not have are the graph's own nodes */
   bool keep_shapes_attr;                     /* honour "_output_shapes" */

@@ -73,6 +73,7 @@ uint64_t hr_attr_hash(const hr_attr_t* a);
 typedef struct hr_attr_keeper { /* the list of tensors an arena's attrs hold */
   hr_tensor_t** data;
   int64_t count, capacity;
+  size_t most_inflated, inflated; /* bytes that tensors may have, and have, beyond what their messages brought; most_inflated 0: no limit */
 } hr_attr_keeper_t;
 void hr_attr_keeper_deinit(hr_attr_keeper_t* k); /* releases them; the structs lie in the arena */
 HR_MUST_USE hr_status_t hr_attr_copy(hr_arena_t* arena, hr_attr_keeper_t* keeper, const hr_attr_t* from, hr_attr_t* out);

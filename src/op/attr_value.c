@@ -22,7 +22,12 @@ static hr_status_t attr_read_str(attr_reader_t* r, hr_cursor_t span, hr_str_t* o
 
 static hr_status_t attr_read_tensor(attr_reader_t* r, hr_cursor_t span, const hr_tensor_t** out) {
   hr_tensor_t t = {0};
-  HR_TRY(hr_tensor_proto_decode(span, HR_TENSOR_PROTO_SPLAT_LIMIT, &t));
+  hr_attr_keeper_t* k = r->keeper;
+  size_t limit = HR_TENSOR_PROTO_SPLAT_LIMIT;
+  if (k && k->most_inflated && k->most_inflated - k->inflated < limit) limit = k->most_inflated - k->inflated;
+  HR_TRY(hr_tensor_proto_decode(span, limit, &t));
+  const size_t bytes = hr_tensor_bytes(&t), brought = hr_cursor_left(&span);
+  if (k && k->most_inflated && bytes > brought) k->inflated += bytes - brought < limit ? bytes - brought : limit;
   hr_status_t status = hr_attr_keep_tensor(r->arena, r->keeper, &t, out);
   if (status) hr_tensor_release(&t);
   return status;

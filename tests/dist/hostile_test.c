@@ -203,6 +203,28 @@ HR_TEST(allocation_bombs) {
   stop();
 }
 
+/* A constant of a few bytes that claims 1.2 GB. */
+HR_TEST(a_constant_that_claims_too_much) {
+  HR_REQUIRE(start());
+  open_session("s");
+  hr_writer_t g;
+  hr_strbuf_init(&g);
+  hr_writer_mark_t node = hr_writer_begin(&g, 1, 100);
+  hr_writer_str(&g, 1, HR_STR("c"));
+  hr_writer_str(&g, 2, HR_STR("Const"));
+  hr_writer_mark_t dtype = hr_writer_begin(&g, 5, 20);
+  hr_writer_str(&g, 1, HR_STR("dtype"));
+  hr_writer_bytes(&g, 2, "\x30\x01", 2);
+  hr_writer_end(&g, dtype, 20);
+  hr_writer_mark_t value = hr_writer_begin(&g, 5, 40);
+  hr_writer_str(&g, 1, HR_STR("value")); /* AttrValue { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 314572800 } } } } */
+  hr_writer_bytes(&g, 2, "\x42\x0c\x08\x01\x12\x08\x12\x06\x08\x80\x80\x80\x96\x01", 14);
+  hr_writer_end(&g, value, 40);
+  hr_writer_end(&g, node, 100);
+  HR_CHECK_EQ_I64(register_graph("s", &g), HR_RESOURCE_EXHAUSTED);
+  stop();
+}
+
 HR_TEST(limits_per_peer_and_session) {
   HR_REQUIRE(start());
   char* large = hr_alloc_zero(2 << 20);
