@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The master's methods one by one, with requests made here: what TensorFlow's Python client never sends, and what is refused. */
+#include "dist/compare.h"
+#include "dist/task_cluster.h"
+#include "wire/tensor_proto.h"
+#include "wire/writer.h"
+
+static const char* const jobs[] = {"worker", "ps"};
+
+typedef struct {
+  task_cluster_t c;
+  char handle[17];
+  hr_strbuf_t out;       /* the last response */
+} calls_t;
+
+static hr_str_t add_field(hr_writer_t* w, uint32_t number, const char* text) {
+  hr_writer_str(w, number, hr_str(text));
+  return hr_strbuf_view(w);
+}
+
+/* x: a placeholder; y = x + x on the other task. `suffix` makes names of its own. */
+static void write_graph(hr_writer_t* w, uint32_t number, const char* suffix) {
+  hr_graph_t* g = NULL;
+  hr_node_t *x = NULL, *y = NULL;
+  char x_name[32], y_name[32];
+  snprintf(x_name, sizeof x_name, "x%s", suffix);
+  snprintf(y_name, sizeof y_name, "y%s", suffix);
+  HR_CHECK_OK(hr_graph_create(&g));
+  const hr_named_attr_t attrs[] = {hr_at_type("dtype", HR_F32)};
+  const hr_node_desc_t xd = {.op = HR_STR("Placeholder"), .name = hr_str(x_name), .attrs = attrs, .attr_count = 1};
+  HR_CHECK_OK(hr_graph_add(g, &xd, &x));
+  const hr_value_t in[] = {{x, 0}, {x, 0}};
+  const hr_node_desc_t yd = {.op = HR_STR("Add"), .name = hr_str(y_name), .device = HR_STR("/job:ps/task:0"), .inputs = in, .input_count = 2};
+  HR_CHECK_OK(hr_graph_add(g, &yd, &y));
+  char* def = NULL;
+  size_t size = 0;
+  HR_CHECK_OK(hr_export_graph_def(g, 0, &def, &size));
+  hr_writer_bytes(w, number, def, size);
+  hr_free(def);
+  hr_graph_destroy(g);
+}
+
+static hr_status_t call(calls_t* k, hr_master_method_t method, hr_writer_t* take_request) {
+  hr_status_t status = task_cluster_call(&k->c, method, hr_strbuf_view(take_request), &k->out);
+  hr_strbuf_deinit(take_request);
+  return status;
+}
+
+static hr_writer_t request_of(const char* handle) {
+  hr_writer_t w;
+  hr_strbuf_init(&w);
+  if (handle) add_field(&w, 1, handle);
+  return w;
+}
+
+static bool open_calls(calls_t* k) {
+  memset(k, 0, sizeof *k);
+  hr_strbuf_init(&k->out);
+  if (!HR_CHECK(task_cluster_start(&k->c, jobs, 2, 10000))) return false;
+  hr_writer_t w = request_of(NULL);
+  write_graph(&w, 1, "");
+  if (!HR_CHECK_OK(call(k, HR_MASTER_CreateSession, &w))) return false;
+  snprintf(k->handle, sizeof k->handle, "%.*s", HR_STR_ARG(compare_field(hr_strbuf_view(&k->out), HR_KEY_SPAN(1))));
+  return true;
+}
+
+static void close_calls(calls_t* k) {
+  hr_strbuf_deinit(&k->out);
+  task_cluster_stop(&k->c);
+}
+
+static void write_scalar(hr_writer_t* w, uint32_t number, float value) {
+  hr_tensor_t t;
+  HR_CHECK_OK(hr_tensor_from_f32(value, &t));
+  hr_writer_mark_t m = hr_writer_begin(w, number, 32);
+  HR_CHECK_OK(hr_tensor_proto_encode(&t, w));
+  hr_writer_end(w, m, 32);
+  hr_tensor_release(&t);
+}
+
+static void write_feed(hr_writer_t* w, const char* name, float value) { /* RunStep's */
+  hr_writer_mark_t m = hr_writer_begin(w, 2, 64);
+  add_field(w, 1, name);
+  write_scalar(w, 2, value);
+  hr_writer_end(w, m, 64);
+}
+
+static float scalar_of(hr_str_t tensor) {
+  hr_tensor_t t = {0};
+  float value = -1;
+  if (HR_CHECK_OK(hr_tensor_proto_decode(hr_cursor_make(tensor.data, tensor.size), 1000, &t))) value = *(float*)t.data;
+  hr_tensor_release(&t);
+  return value;
+}
+
+static void check_step(calls_t* k, const char* feed, const char* fetch, float value, float wanted) {
+  hr_writer_t w = request_of(k->handle);
+  write_feed(&w, feed, value);
+  add_field(&w, 3, fetch);
+  if (HR_CHECK_OK(call(k, HR_MASTER_RunStep, &w)))
+    HR_CHECK_EQ_F64(scalar_of(compare_field(compare_field(hr_strbuf_view(&k->out), HR_KEY_SPAN(1)), HR_KEY_SPAN(2))), wanted);
+}
+
+/* --- callables ------------------------------------------------------------------------------------------------------------------------ */
+
+static int64_t make_callable(calls_t* k) {
+  hr_writer_t w = request_of(k->handle);
+  hr_writer_mark_t m = hr_writer_begin(&w, 2, 16);
+  add_field(&w, 1, "x:0");
+  add_field(&w, 2, "y:0");
+  hr_writer_end(&w, m, 16);
+  HR_CHECK_OK(call(k, HR_MASTER_MakeCallable, &w));
+  return compare_number(hr_strbuf_view(&k->out), HR_KEY_VARINT(1));
+}
+
+static hr_writer_t callable_request(const calls_t* k, int64_t handle) {
+  hr_writer_t w = request_of(k->handle);
+  hr_writer_i64(&w, 2, handle);
+  return w;
+}
+
+HR_TEST(callables) {
+  calls_t k;
+  if (open_calls(&k)) {
+    const int64_t one = make_callable(&k), two = make_callable(&k);
+    HR_CHECK(one != two);
+    for (int i = 0; i < 3; ++i) {
+      hr_writer_t w = callable_request(&k, one);
+      write_scalar(&w, 3, (float)i);
+      if (HR_CHECK_OK(call(&k, HR_MASTER_RunCallable, &w)))
+        HR_CHECK_EQ_F64(scalar_of(compare_field(hr_strbuf_view(&k.out), HR_KEY_SPAN(1))), 2 * i);
+    }
+    hr_writer_t w = callable_request(&k, one);
+    HR_CHECK_CODE(call(&k, HR_MASTER_RunCallable, &w), HR_INVALID_ARGUMENT, "takes 1 values");
+    w = callable_request(&k, one);
+    HR_CHECK_OK(call(&k, HR_MASTER_ReleaseCallable, &w));
+    w = callable_request(&k, one);
+    HR_CHECK_CODE(call(&k, HR_MASTER_RunCallable, &w), HR_INVALID_ARGUMENT, "no callable");
+  }
+  close_calls(&k);
+}
+
+/* --- extending ------------------------------------------------------------------------------------------------------------------------ */
+
+static hr_status_t extend(calls_t* k, const char* handle, const char* suffix, int64_t version) {
+  hr_writer_t w = request_of(handle);
+  write_graph(&w, 2, suffix);
+  hr_writer_i64(&w, 3, version);
+  return call(k, HR_MASTER_ExtendSession, &w);
+}
+
+HR_TEST(extending) {
+  calls_t k;
+  if (open_calls(&k)) {
+    check_step(&k, "x:0", "y:0", 3, 6);
+    HR_CHECK_OK(extend(&k, k.handle, "2", 0));
+    HR_CHECK_EQ_I64(compare_number(hr_strbuf_view(&k.out), HR_KEY_VARINT(4)), 1);
+    HR_CHECK_CODE(extend(&k, k.handle, "3", 0), HR_ABORTED, "version 1");
+    HR_CHECK_CODE(extend(&k, k.handle, "2", 1), HR_INVALID_ARGUMENT, "x2");
+    HR_CHECK_CODE(extend(&k, "0123456789abcdef", "3", 0), HR_ABORTED, "not found");
+    HR_CHECK_OK(extend(&k, k.handle, "3", 1));
+    check_step(&k, "x3:0", "y3:0", 4, 8);
+    check_step(&k, "x:0", "y:0", 5, 10);
+  }
+  close_calls(&k);
+}
+
+/* --- refusals ------------------------------------------------------------------------------------------------------------------------- */
+
+HR_TEST(a_step_that_comes_twice) {
+  calls_t k;
+  if (open_calls(&k)) {
+    for (int i = 0; i < 2; ++i) {
+      hr_writer_t w = request_of(k.handle);
+      write_feed(&w, "x:0", 1);
+      add_field(&w, 3, "y:0");
+      hr_writer_i64(&w, 8, 77);
+      hr_status_t status = call(&k, HR_MASTER_RunStep, &w);
+      if (i == 0) HR_CHECK_OK(status);
+      else HR_CHECK_CODE(status, HR_ABORTED, "");
+    }
+  }
+  close_calls(&k);
+}
+
+HR_TEST(names_that_are_not_there) {
+  calls_t k;
+  if (open_calls(&k)) {
+    hr_writer_t w = request_of(k.handle);
+    add_field(&w, 3, "z:0");
+    HR_CHECK_CODE(call(&k, HR_MASTER_RunStep, &w), HR_NOT_FOUND, "z:0");
+    w = request_of(k.handle);
+    add_field(&w, 3, "y:1");
+    HR_CHECK_CODE(call(&k, HR_MASTER_RunStep, &w), HR_INVALID_ARGUMENT, "1 outputs");
+    w = request_of(k.handle);
+    add_field(&w, 4, "z");
+    HR_CHECK_CODE(call(&k, HR_MASTER_RunStep, &w), HR_NOT_FOUND, "target 'z'");
+    w = request_of("0123456789abcdef");
+    add_field(&w, 3, "y:0");
+    HR_CHECK_CODE(call(&k, HR_MASTER_RunStep, &w), HR_ABORTED, "0123456789abcdef");
+    w = request_of("0123456789abcdef"); /* the same in the body of an answer that is OK */
+    add_field(&w, 3, "y:0");
+    hr_writer_bool(&w, 7, true);
+    HR_CHECK_OK(call(&k, HR_MASTER_RunStep, &w));
+    HR_CHECK_EQ_I64(compare_number(hr_strbuf_view(&k.out), HR_KEY_VARINT(3)), HR_ABORTED);
+  }
+  close_calls(&k);
+}
+
+HR_TEST(sessions_and_devices) {
+  calls_t k;
+  if (open_calls(&k)) {
+    hr_writer_t w = request_of(NULL);
+    HR_CHECK_OK(call(&k, HR_MASTER_ListDevices, &w));
+    const hr_str_t local = compare_field(hr_strbuf_view(&k.out), HR_KEY_SPAN(1));
+    const hr_str_t remote = compare_field(hr_strbuf_view(&k.out), HR_KEY_SPAN(2));
+    HR_CHECK(hr_str_has_prefix(compare_field(local, HR_KEY_SPAN(1)), HR_STR("/job:worker/")));
+    HR_CHECK(hr_str_has_prefix(compare_field(remote, HR_KEY_SPAN(1)), HR_STR("/job:ps/")));
+    w = request_of("nobody");
+    HR_CHECK_CODE(call(&k, HR_MASTER_ListDevices, &w), HR_INVALID_ARGUMENT, "nobody");
+    w = request_of(k.handle);
+    HR_CHECK_OK(call(&k, HR_MASTER_CloseSession, &w));
+    w = request_of(k.handle);
+    HR_CHECK_CODE(call(&k, HR_MASTER_CloseSession, &w), HR_ABORTED, "not found");
+  }
+  close_calls(&k);
+}
+
+HR_TEST_MAIN()
