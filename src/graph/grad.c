@@ -109,6 +109,7 @@ static hr_status_t pass_through(hr_grad_pass_t* p, hr_node_t* node) {
 
 static hr_status_t call_own_gradient(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node) {
   const hr_op_def_t* def = node->attrs.def;
+  if (hr_grad_paths_is_pop(node)) return HR_ERROR(UNIMPLEMENTED, "a second-order gradient through a while loop");
   if (hr_grad_is_class(node, HR_NODE_SWITCH)) return hr_grad_cond_switch(c, node), NULL;
   if (hr_grad_is_class(node, HR_NODE_MERGE)) return hr_grad_cond_merge(c, node), NULL;
   if (def->node_class == HR_NODE_IDENTITY) return pass_through(p, node);

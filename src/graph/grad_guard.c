@@ -19,6 +19,8 @@ static hr_status_t guard_below(hr_grad_pass_t* p, const hr_grad_guard_t* parent,
   const hr_grad_guard_t** first = parent ? (const hr_grad_guard_t**)(uintptr_t)&parent->children : &p->first_guard;
   for (const hr_grad_guard_t* g = *first; g; g = g->next)
     if (g->branch == branch && same_value(g->pred, pred)) return *out = g, NULL;
+  enum { MOST_DEEP = 5000 }; /* branches within branches; their lists are walked by recursion */
+  if (parent && parent->depth >= MOST_DEEP) return HR_ERROR(UNIMPLEMENTED, "gradients of conditionals more than %d deep", MOST_DEEP);
   hr_grad_guard_t* made = hr_arena_alloc(&p->arena, sizeof *made);
   if (!made) return hr_status_out_of_memory();
   *made = (hr_grad_guard_t){.parent = parent, .next = *first, .pred = pred, .branch = branch, .depth = parent ? parent->depth + 1 : 1};

@@ -89,6 +89,7 @@ typedef struct {
 HR_MUST_USE hr_status_t hr_grad_paths_find(hr_grad_pass_t* p);
 bool hr_grad_paths_lead_to_x(const hr_grad_pass_t* p, hr_value_t v);  /* a gradient of v is of use; integers have none */
 bool hr_grad_paths_is_stop(const hr_grad_pass_t* p, hr_value_t v);
+bool hr_grad_paths_is_pop(const hr_node_t* n); /* takes from a stack what another node pushes */
 bool hr_grad_paths_is_trainable(int32_t type);                        /* floating, complex, or a handle */
 
 /* grad_emit.c */

@@ -97,6 +97,8 @@ static hr_value_t popped_value(const hr_node_t* n) {
   return handle ? pushed_on(handle, 0) : HR_NO_VALUE;
 }
 
+bool hr_grad_paths_is_pop(const hr_node_t* n) { return popped_value(n).node != NULL; }
+
 /* Whether an x lies upstream of the node: its producers are done. */
 static bool node_is_wanted(const hr_grad_pass_t* p, const hr_node_t* node) {
   hr_value_t popped = popped_value(node);

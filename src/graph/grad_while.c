@@ -324,7 +324,9 @@ static hr_status_t build_back(while_t* w) {
 
 hr_status_t hr_grad_while_build(hr_grad_pass_t* p, int32_t frame) {
   while_t w = {.p = p, .frame = frame, .cond = p->frames.frames.data[frame].loop_cond, .forward = p->forward[frame], .around = p->here};
+  enum { MOST_DEEP = 200 }; /* loops within loops, each a call within a call */
   bool any = false;
+  if (p->frames.frames.data[frame].depth > MOST_DEEP) return HR_ERROR(UNIMPLEMENTED, "gradients of loops more than %d deep", MOST_DEEP);
   hr_status_t status = w.cond ? find_vars(&w) : HR_ERROR(UNIMPLEMENTED, "the loop has no LoopCond, so it has no gradient");
   if (!status) status = find_flow(&w, &any);
   if (!status && any) status = build_back(&w);

@@ -132,6 +132,11 @@ static hr_status_t abort_compute(hr_kernel_ctx_t* k) {
   return HR_ERROR(ABORTED, "%.*s", HR_STR_ARG(a->message.size ? a->message : HR_STR("the graph asks to abort")));
 }
 
+/* The walk knows these ops and builds their gradients itself (graph/grad_cond.c, grad_while.c). */
+static void grad_by_the_walk(hr_grad_ctx_t* g) { hr_grad_fail(g, HR_ERROR(INTERNAL, "control flow is differentiated as a whole")); }
+
+static void grad_hand_on(hr_grad_ctx_t* g) { hr_grad_give(g, 0, hr_grad_upstream(g, 0)); }
+
 /* 3. definitions */
 #define CONTROL(Name, sig_text, attrs_text, infer_fn, gradient, text)    \
   const hr_op_t hr_op_##Name = {.name = #Name,                           \
@@ -145,21 +150,21 @@ static hr_status_t abort_compute(hr_kernel_ctx_t* k) {
 #define ENTER_ATTRS "T: type; frame_name: string; is_constant: bool = false; parallel_iterations: int = 10"
 #define MERGE_ATTRS "T: type; N: int >= 1"
 
-CONTROL(Switch, "data: T; pred: bool -> output_false: T; output_true: T", "T: type", infer_switch, NULL,
+CONTROL(Switch, "data: T; pred: bool -> output_false: T; output_true: T", "T: type", infer_switch, grad_by_the_walk,
         "output_true is the data if pred holds, else output_false; the other is dead");
-CONTROL(RefSwitch, "data: Ref(T); pred: bool -> output_false: Ref(T); output_true: Ref(T)", "T: type", infer_switch, NULL,
+CONTROL(RefSwitch, "data: Ref(T); pred: bool -> output_false: Ref(T); output_true: Ref(T)", "T: type", infer_switch, grad_by_the_walk,
         "the same with a reference");
 CONTROL(_SwitchN, "data: T; output_index: int32 -> outputs: num_outs * T", "num_outs: int >= 1; T: type", infer_switch, NULL,
         "output output_index is the data, the last one if there are fewer; the others are dead");
-CONTROL(Merge, "inputs: N * T -> output: T; value_index: int32", MERGE_ATTRS, infer_merge, NULL,
+CONTROL(Merge, "inputs: N * T -> output: T; value_index: int32", MERGE_ATTRS, infer_merge, grad_by_the_walk,
         "the first input that is alive, and which it was");
-CONTROL(RefMerge, "inputs: Ref(N * T) -> output: Ref(T); value_index: int32", MERGE_ATTRS, infer_merge, NULL, "the same with references");
-CONTROL(Enter, "data: T -> output: T", ENTER_ATTRS, infer_enter, NULL, "the data, inside the loop frame frame_name");
-CONTROL(RefEnter, "data: Ref(T) -> output: Ref(T)", ENTER_ATTRS, hr_infer_same, NULL, "the same with a reference");
-CONTROL(Exit, "data: T -> output: T", "T: type", hr_infer_same, NULL, "the data, outside the loop frame");
-CONTROL(RefExit, "data: Ref(T) -> output: Ref(T)", "T: type", hr_infer_same, NULL, "the same with a reference");
-CONTROL(NextIteration, "data: T -> output: T", "T: type", hr_infer_same, NULL, "the data, in the loop's next iteration");
-CONTROL(RefNextIteration, "data: Ref(T) -> output: Ref(T)", "T: type", hr_infer_same, NULL, "the same with a reference");
+CONTROL(RefMerge, "inputs: Ref(N * T) -> output: Ref(T); value_index: int32", MERGE_ATTRS, infer_merge, grad_by_the_walk, "the same with references");
+CONTROL(Enter, "data: T -> output: T", ENTER_ATTRS, infer_enter, grad_by_the_walk, "the data, inside the loop frame frame_name");
+CONTROL(RefEnter, "data: Ref(T) -> output: Ref(T)", ENTER_ATTRS, hr_infer_same, grad_by_the_walk, "the same with a reference");
+CONTROL(Exit, "data: T -> output: T", "T: type", hr_infer_same, grad_by_the_walk, "the data, outside the loop frame");
+CONTROL(RefExit, "data: Ref(T) -> output: Ref(T)", "T: type", hr_infer_same, grad_by_the_walk, "the same with a reference");
+CONTROL(NextIteration, "data: T -> output: T", "T: type", hr_infer_same, grad_by_the_walk, "the data, in the loop's next iteration");
+CONTROL(RefNextIteration, "data: Ref(T) -> output: Ref(T)", "T: type", hr_infer_same, grad_by_the_walk, "the same with a reference");
 const hr_op_t hr_op_LoopCond = {.name = "LoopCond",
                                 .sig = "input: bool -> output: bool",
                                 .attrs = "",
@@ -189,7 +194,8 @@ const hr_op_t hr_op_RefIdentity = {.name = "RefIdentity",
                                    .sig = "input: Ref(T) -> output: Ref(T)",
                                    .attrs = "T: type",
                                    .flags = HR_OP_UNINITIALIZED,
-                                   .shape = hr_infer_same,
+                                   .grad = grad_hand_on,
+                                    .shape = hr_infer_same,
                                    HR_KERNELS(HR_CPU_ANY(ref_identity)),
                                    .doc = "the same reference",
                                    HR_HERE};

@@ -147,9 +147,6 @@ static hr_status_t close_stack(hr_kernel_ctx_t* k) {
   return NULL;
 }
 
-/* What was pushed may depend on an x, iteration by iteration: a gradient of a gradient of a loop, which TensorFlow does not have either. */
-static void grad_pop(hr_grad_ctx_t* g) { hr_grad_fail(g, HR_ERROR(UNIMPLEMENTED, "a second-order gradient through a while loop")); }
-
 /* 3. shapes and definitions */
 static hr_status_t infer_stack(hr_infer_t* s) {
   if (hr_infer_input_count(s) == 0) return hr_infer_set_vector(s, 0, 2);
@@ -161,14 +158,14 @@ static hr_status_t infer_push(hr_infer_t* s) {
   return NULL;
 }
 
-#define STACK(suffix, handle, Flags, before)                                                                                          \
+#define STACK(suffix, handle, Flags, gradient, before)                                                                                \
   const hr_op_t hr_op_Stack##suffix = {                                                                                               \
       .name = "Stack" #suffix,                                                                                                        \
       .sig = before "-> handle: " handle,                                                                                             \
       .attrs = "elem_type: type; stack_name: string = ''",                                                                            \
       .flags = HR_OP_STATEFUL,                                                                                                        \
       .shape = infer_stack,                                                                                                           \
-      .grad = hr_grad_none,                                                                                                           \
+      .grad = gradient,                                                                                                               \
       HR_KERNELS(                                                                                                                     \
           {.host_inputs = 1, .host_outputs = 1, .prepared_bytes = sizeof(maker_t), .prepare = stack_prepare, .compute = make_stack}), \
       .doc = "a stack of tensors that lives as long as the step",                                                                     \
@@ -178,7 +175,7 @@ static hr_status_t infer_push(hr_infer_t* s) {
                                            .attrs = "T: type; swap_memory: bool = false",                                             \
                                            .flags = Flags,                                                                            \
                                            .shape = infer_push,                                                                       \
-                                           .grad = hr_grad_none,                                                                      \
+                                           .grad = gradient,                                                                          \
                                            HR_KERNELS({.host_inputs = 1, .compute = push_on_stack}),                                  \
                                            .doc = "pushes elem and gives it on",                                                      \
                                            HR_HERE};                                                                                  \
@@ -187,7 +184,7 @@ static hr_status_t infer_push(hr_infer_t* s) {
                                           .attrs = "elem_type: type",                                                                 \
                                           .flags = Flags,                                                                             \
                                           .shape = hr_infer_any,                                                                      \
-                                          .grad = grad_pop,                                                                           \
+                                          .grad = gradient,                                                                           \
                                           HR_KERNELS({.host_inputs = 1, .compute = pop_from_stack}),                                  \
                                           .doc = "takes the element pushed last",                                                     \
                                           HR_HERE};                                                                                   \
@@ -196,9 +193,9 @@ static hr_status_t infer_push(hr_infer_t* s) {
                                             .attrs = "",                                                                              \
                                             .flags = Flags,                                                                           \
                                             .shape = hr_infer_none,                                                                   \
-                                            .grad = hr_grad_none,                                                                     \
+                                            .grad = gradient,                                                                         \
                                             HR_KERNELS({.host_inputs = 1, .compute = close_stack}),                                   \
                                             .doc = "lets the elements go; later uses are refused",                                    \
                                             HR_HERE}
-STACK(, "Ref(string)", HR_OP_SIDE_EFFECT, "");
-STACK(V2, "resource", HR_OP_STATEFUL, "max_size: int32 ");
+STACK(, "Ref(string)", HR_OP_SIDE_EFFECT, hr_grad_none, "");
+STACK(V2, "resource", HR_OP_STATEFUL, NULL, "max_size: int32 ");
