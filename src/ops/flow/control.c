@@ -158,7 +158,8 @@ CONTROL(_SwitchN, "data: T; output_index: int32 -> outputs: num_outs * T", "num_
         "output output_index is the data, the last one if there are fewer; the others are dead");
 CONTROL(Merge, "inputs: N * T -> output: T; value_index: int32", MERGE_ATTRS, infer_merge, grad_by_the_walk,
         "the first input that is alive, and which it was");
-CONTROL(RefMerge, "inputs: Ref(N * T) -> output: Ref(T); value_index: int32", MERGE_ATTRS, infer_merge, grad_by_the_walk, "the same with references");
+CONTROL(RefMerge, "inputs: Ref(N * T) -> output: Ref(T); value_index: int32", MERGE_ATTRS, infer_merge, grad_by_the_walk,
+        "the same with references");
 CONTROL(Enter, "data: T -> output: T", ENTER_ATTRS, infer_enter, grad_by_the_walk, "the data, inside the loop frame frame_name");
 CONTROL(RefEnter, "data: Ref(T) -> output: Ref(T)", ENTER_ATTRS, hr_infer_same, grad_by_the_walk, "the same with a reference");
 CONTROL(Exit, "data: T -> output: T", "T: type", hr_infer_same, grad_by_the_walk, "the data, outside the loop frame");
