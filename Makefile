@@ -73,7 +73,7 @@ asan: setup-test ## all C tests under ASan and UBSan
 
 tsan: setup-test ## the threaded C tests under TSan
 	@$(SANITIZED) -B $(BUILD)/tsan -DHEADRACE_SANITIZE=thread
-	@$(PY) tests/run_tests.py --build $(BUILD)/tsan --only programs --folders unit/base,unit/rt,unit/exec,unit/session,capi,bugs,ops,stress --slow
+	@$(PY) tests/run_tests.py --build $(BUILD)/tsan --only programs --folders unit/base,unit/rt,unit/exec,unit/session,dist,capi,bugs,ops,stress --slow
 
 coverage: setup-test ## line coverage per folder (gcov, lcov)
 	@tools/setup.sh packages tools
