@@ -126,10 +126,11 @@ static int read_cluster(bytes_t* def, const char* path) {
   return good;
 }
 
-static void add_alone(bytes_t* def, int port) {
-  char address[64];
+static void add_alone(bytes_t* def, const char* host, int port) {
+  char address[300];
   bytes_t job = {0}, cluster = {0};
-  snprintf(address, sizeof address, "localhost:%d", port);
+  const char* format = strchr(host, ':') && host[0] != '[' ? "[%s]:%d" : "%s:%d";
+  if (snprintf(address, sizeof address, format, host, port) >= (int)sizeof address) def->failed = 1;
   add_text(&job, 1, "local");
   add_task(&job, 0, address);
   add_message(&cluster, 1, &job);
@@ -148,7 +149,7 @@ unsigned char* hr_cluster_file_server_def(const cluster_file_t* file, size_t* ou
   bytes_t def = {0};
   int good = 1;
   if (file->cluster_path) good = read_cluster(&def, file->cluster_path);
-  else add_alone(&def, file->port);
+  else add_alone(&def, file->host ? file->host : "localhost", file->port);
   add_text(&def, 2, file->cluster_path ? file->job : "local");
   add_number(&def, 3, file->task);
   if (file->cpu_devices) add_config(&def, file->cpu_devices);

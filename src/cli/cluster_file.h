@@ -8,6 +8,7 @@
 typedef struct {
   const char* cluster_path; /* NULL: one task alone, job "local" */
   const char* job;
+  const char* host;         /* of one task alone: how others reach it; NULL: localhost */
   int task, port;           /* port 0: as the cluster says; of one task alone: any */
   int cpu_devices;          /* 0: one */
 } cluster_file_t;

@@ -103,6 +103,8 @@ static int read_arguments(int count, char** words, arguments_t* a) {
     i += !equals;
   }
   if (a->cluster.cluster_path && !a->cluster.job) return complain("a cluster needs --job: which of its tasks this is", "");
+  const int is_any = !a->bind || !strcmp(a->bind, "0.0.0.0") || !strcmp(a->bind, "::") || !strcmp(a->bind, "[::]");
+  if (!is_any) a->cluster.host = a->bind;
   if (!a->cluster.cluster_path && (a->cluster.job || a->cluster.task)) return complain("--job and --task need --cluster", "");
   return 1;
 }

@@ -103,18 +103,26 @@ static bool step_is_of(hr_worker_step_t* step, const hr_worker_session_t* sessio
   return is_of;
 }
 
+/* Off the table, some at a time. */
+static int take_steps(hr_worker_t* w, const hr_worker_session_t* session, int64_t before_ns, hr_worker_step_t** out, int most) {
+  const hr_map_entry_t* e;
+  int count = 0;
+  hr_mutex_lock(&w->mu);
+  for (int64_t i = 0; count < most && (e = hr_map_next(&w->steps, &i));)
+    if (step_is_of((hr_worker_step_t*)e->value, session, before_ns)) out[count++] = (hr_worker_step_t*)e->value;
+  for (int i = 0; i < count; ++i) hr_map_remove_ptr(&w->steps, (const void*)(uintptr_t)out[i]->id);
+  hr_mutex_unlock(&w->mu);
+  return count;
+}
+
 static void remove_steps(hr_worker_t* w, const hr_worker_session_t* session, int64_t before_ns, hr_status_t take_why) {
-  for (;;) {
-    hr_worker_step_t* found = NULL;
-    const hr_map_entry_t* e;
-    hr_mutex_lock(&w->mu);
-    for (int64_t i = 0; !found && (e = hr_map_next(&w->steps, &i));)
-      if (step_is_of((hr_worker_step_t*)e->value, session, before_ns)) found = (hr_worker_step_t*)e->value;
-    if (found) hr_map_remove_ptr(&w->steps, (const void*)(uintptr_t)found->id);
-    hr_mutex_unlock(&w->mu);
-    if (!found) break;
-    drop_step(found, hr_status_retain(take_why));
-  }
+  enum { AT_ONCE = 256 };
+  hr_worker_step_t* taken[AT_ONCE];
+  int count;
+  do {
+    count = take_steps(w, session, before_ns, taken, AT_ONCE);
+    for (int i = 0; i < count; ++i) drop_step(taken[i], hr_status_retain(take_why));
+  } while (count == AT_ONCE);
   hr_status_release(take_why);
 }
 
