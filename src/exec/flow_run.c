@@ -197,6 +197,13 @@ static void run_all(hr_flow_run_t* r, hr_kernel_ctx_t* k) {
   }
 }
 
+/* With what was asked for at hand, a loop that stays open somewhere does not matter. */
+static bool has_all_fetches(const hr_plan_t* p, const hr_frame_t* frame) {
+  for (int32_t i = 0; i < p->fetch_count; ++i)
+    if (!frame->slots[p->fetch_slots[i]].value.buffer) return false;
+  return p->fetch_count > 0;
+}
+
 /* A loop that nothing will ever finish: a value that should go on does not come. */
 static hr_status_t open_loop_error(const hr_flow_run_t* r) {
   const hr_flow_loop_t* l = r->open;
@@ -219,7 +226,7 @@ hr_status_t hr_flow_run(hr_plan_t* p, hr_frame_t* frame, hr_step_t* step) {
   hr_flow_reset(r);
   hr_flow_activate_roots(r);
   hr_status_t status = hr_flow_resume(p, frame, step);
-  if (!status && r->open) status = open_loop_error(r);
+  if (!status && r->open && !has_all_fetches(p, frame)) status = open_loop_error(r);
   hr_flow_clear(r);
   return status;
 }
