@@ -82,7 +82,7 @@ typedef struct {
 
 typedef struct {
   hr_str_t name;
-  int32_t parent, depth, child_index; /* child_index: among its parent's children */
+  int32_t parent, child_index; /* child_index: among its parent's children */
   int32_t parallel, ring_mask;        /* iterations open at once, at most */
   int32_t slot_count, first_constant, constant_count, first_invariant, first_temporary;
   int32_t site_count, use_count, child_count, enter_count, exit_count, next_count, invariant_count;
@@ -100,9 +100,9 @@ typedef struct hr_flow {
   hr_flow_site_t* sites;
   int32_t* roots; /* sites that wait for nothing */
   int32_t root_count;
-  int32_t* feed_sites;   /* plans that keep values: by feed, the site that its arrival is; else NULL */
+  int32_t* feed_sites; /* plans that keep values: by feed, the site that its arrival is; else NULL */
   bool calls; /* some site runs elsewhere */
-  int32_t widest;        /* inputs of the widest site */
+  int32_t widest; /* inputs of the widest site */
   bool sends; /* some loop sends values to another part */
 } hr_flow_t;
 

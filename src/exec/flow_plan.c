@@ -115,7 +115,7 @@ static hr_status_t make_values(flow_build_t* b) {
   for (int64_t i = 0; i < d->node_count; ++i) limit += b->order[i]->input_count;
   b->values = hr_arena_array(b->scratch, (size_t)limit, sizeof *b->values);
   if (!b->values) return hr_status_out_of_memory();
-  for (int32_t i = 0; i < limit; ++i) b->values[i] = (flow_value_t){.slot = -1, .use = -1, .feed = -1, .frame = 0};
+  for (int32_t i = 0; i < limit; ++i) b->values[i] = (flow_value_t){.slot = -1, .use = -1};
   for (int64_t i = 0; i < d->node_count; ++i) {
     const hr_node_t* n = b->order[i];
     const bool invariant =
@@ -130,7 +130,7 @@ static hr_status_t make_values(flow_build_t* b) {
   }
   for (int32_t i = 0; i < d->feed_count; ++i) {
     flow_value_t* v = &b->values[b->base[d->feeds[i].node->id] + d->feeds[i].index];
-    *v = (flow_value_t){.slot = i, .use = -1, .feed = i, .kind = FLOW_FEED};
+    *v = (flow_value_t){.slot = i, .use = -1, .kind = FLOW_FEED};
   }
   return NULL;
 }
@@ -365,7 +365,6 @@ static hr_status_t make_frames(flow_build_t* b) {
     const hr_frame_info_t* from = &b->frames.frames.data[i];
     hr_flow_frame_t* to = &f->frames[i];
     to->parent = from->parent;
-    to->depth = from->depth;
     to->enter_count = from->enter_count;
     to->parallel = from->parallel_iterations < MOST_PARALLEL ? from->parallel_iterations : MOST_PARALLEL;
     while (to->ring_mask + 1 < to->parallel) to->ring_mask = 2 * to->ring_mask + 1;

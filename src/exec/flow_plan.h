@@ -11,7 +11,7 @@ typedef enum { FLOW_FEED, FLOW_CONSTANT_VALUE, FLOW_INVARIANT, FLOW_TEMPORARY } 
 typedef struct {
   const hr_tensor_t* constant;
   int32_t slot, use; /* -1: none */
-  int32_t frame, readers, feed;
+  int32_t frame, readers;
   int32_t last_reader, times; /* while readers are counted, and inputs placed */
   uint8_t kind;
   bool is_ref, fetched;

@@ -21,8 +21,7 @@ void hr_flow_fail(hr_flow_run_t* r, const hr_site_t* site, hr_status_t take_stat
 
 /* --- kernels ------------------------------------------------------------------------------------------------------------------------ */
 
-static hr_status_t read_references(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_read_t* reads, int32_t count) {
-  (void)r;
+static hr_status_t read_references(hr_flow_block_t* b, const hr_flow_read_t* reads, int32_t count) {
   for (int32_t i = 0; i < count; ++i) {
     hr_variable_t* v = b->slots[reads[i].ref].ref;
     hr_slot_t* out = &b->slots[reads[i].value];
@@ -53,7 +52,7 @@ void hr_flow_finish(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* 
   if (__builtin_expect(r->step->observer != NULL, 0)) tell_observer(r, b, s, start_ns, end_ns, status);
   const bool unset = dead || (s->may_be_unset && k->is_dead);
   if (!status && !unset && s->wanted_count) status = check_outputs(b, s);
-  if (!status && s->fetch_count && !unset) status = read_references(r, b, s->fetches, s->fetch_count);
+  if (!status && s->fetch_count && !unset) status = read_references(b, s->fetches, s->fetch_count);
   if (__builtin_expect(status != NULL, 0)) {
     hr_flow_fail(r, s->site, status);
     return;
@@ -127,7 +126,7 @@ static void run_merge(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t
   const int32_t input = hr_flow_merge_winner(b, s), use = s->in_use[input];
   hr_status_t status = NULL;
   for (int32_t i = 0; i < s->read_count && !status; ++i) /* only what has come can be read */
-    if (s->reads[i].value == s->site->in[input]) status = read_references(r, b, &s->reads[i], 1);
+    if (s->reads[i].value == s->site->in[input]) status = read_references(b, &s->reads[i], 1);
   if (s->site->out[0] >= 0) hr_flow_hand_over(b, s, input, &b->slots[s->site->out[0]]);
   if (use >= 0 && --b->uses[use] == 0) hr_tensor_release(&b->slots[s->site->in[input]].value);
   if (!status && s->site->out[1] >= 0) status = hr_tensor_from_i32(input, &b->slots[s->site->out[1]].value);
@@ -166,7 +165,7 @@ static void run_ready(hr_flow_run_t* r, hr_kernel_ctx_t* k, const hr_flow_ready_
     return;
   }
   if (s->read_count && !dead && s->action != HR_FLOW_MERGE) {
-    hr_status_t status = read_references(r, b, s->reads, s->read_count);
+    hr_status_t status = read_references(b, s->reads, s->read_count);
     if (status) {
       hr_flow_fail(r, s->site, status);
       return;
