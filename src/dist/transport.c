@@ -2,6 +2,7 @@
 /* Finds transports (gRPC's object is opened once, at the first question) and makes one call at a time wait for its answer. */
 #include "dist/transport.h"
 #include "base/alloc.h"
+#include "base/errand.h"
 #include "base/options.h"
 #include "base/part.h"
 #include "base/sync.h"
@@ -34,6 +35,20 @@ hr_status_t hr_transport_find(hr_str_t protocol, const hr_transport_t** out) {
   } else
     return HR_ERROR(UNIMPLEMENTED, "no transport for protocol '%.*s'; there is 'grpc'", HR_STR_ARG(protocol));
   return NULL;
+}
+
+static void open_ahead(hr_errand_t* errand) {
+  const hr_transport_t* t;
+  (void)errand;
+  hr_status_release(hr_transport_find(HR_STR("grpc"), &t)); /* who needs it will be told */
+}
+
+void hr_transport_prepare(hr_str_t device) {
+  static atomic_bool is_started;
+  static hr_errand_t errand = {.run = open_ahead};
+  if (!hr_str_has_prefix(device, HR_STR("/job:")) || hr_str_has_prefix(device, HR_STR("/job:localhost"))) return;
+  if (atomic_load_explicit(&is_started, memory_order_relaxed) || atomic_exchange(&is_started, true)) return;
+  hr_status_release(hr_errand_start(&errand)); /* without a thread it is opened when needed */
 }
 
 typedef struct {

@@ -76,6 +76,8 @@ typedef struct hr_transport {
 
 /* UNIMPLEMENTED names the protocol, or says that libheadrace_grpc.so is missing. "inproc" is the twin; its addresses are any text. */
 HR_MUST_USE hr_status_t hr_transport_find(hr_str_t protocol, const hr_transport_t** out);
+/* A node asks for this device: one of another task's says that gRPC will be wanted soon, and it is opened on a thread of its own, once. */
+void hr_transport_prepare(hr_str_t device);
 /* Blocks until the answer; for control calls. */
 HR_MUST_USE hr_status_t hr_transport_call_sync(const hr_transport_t* t, hr_channel_t* c, const char* method, hr_message_t* take_request,
                                                int64_t deadline_ms, bool wait_for_ready, hr_message_t* out_response);

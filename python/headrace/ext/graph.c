@@ -5,6 +5,7 @@
  * node came of it: so the names in use are a dict of Python's and not the graph's own table. Nodes that C code adds (gradients,
  * imports, optimizers) are entered when the next name is picked. */
 #include "ext.h"
+#include "dist/transport.h"
 #include "graph/function.h"
 #include "graph/import.h"
 
@@ -204,6 +205,7 @@ static PyObject* graph_add_decorated(GraphObject* g, hr_node_desc_t* desc, PyObj
   const char* text = PyUnicode_AsUTF8AndSize(device, &size);
   if (!text) goto done;
   more.device = (hr_str_t){text, (size_t)size};
+  hr_transport_prepare(more.device);
   more.controls = nodes;
   more.control_count = control_count;
   more.attrs = attrs;
