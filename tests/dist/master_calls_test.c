@@ -30,7 +30,8 @@ static void write_graph(hr_writer_t* w, uint32_t number, const char* suffix) {
   const hr_node_desc_t xd = {.op = HR_STR("Placeholder"), .name = hr_str(x_name), .attrs = attrs, .attr_count = 1};
   HR_CHECK_OK(hr_graph_add(g, &xd, &x));
   const hr_value_t in[] = {{x, 0}, {x, 0}};
-  const hr_node_desc_t yd = {.op = HR_STR("Add"), .name = hr_str(y_name), .device = HR_STR("/job:ps/task:0"), .inputs = in, .input_count = 2};
+  const hr_node_desc_t yd = {.op = HR_STR("Add"), .name = hr_str(y_name), .device = HR_STR("/job:ps/task:0"), .inputs = in,
+                             .input_count = 2};
   HR_CHECK_OK(hr_graph_add(g, &yd, &y));
   char* def = NULL;
   size_t size = 0;
