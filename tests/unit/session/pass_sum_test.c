@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before and after: a sum of products becomes a chain of products that add to each other, with the same values; what is read elsewhere, or
- * is no product, keeps its sum. */
+ * is no product, keeps its sum. A loop variable that products are added to takes them in. */
+#include "unit/exec/flow_maker.h"
 #include "unit/session/program_maker.h"
 
 static hr_tensor_t ramp(int64_t rows, int64_t columns, int start) {
@@ -110,6 +111,53 @@ HR_TEST(a_term_that_is_no_product_keeps_the_sum) {
   hr_program_t p = maker_program(s.g, 1, &s.x, 1, &sum, NULL);
   maker_pass(&p, hr_pass_sum);
   HR_CHECK_EQ_I64(maker_live_of(&p, "AddN"), 1);
+  HR_CHECK_EQ_I64(maker_live_of(&p, "_FusedMatMul"), 0);
+  hr_program_deinit(&p);
+  drop_sum(&s);
+}
+
+/* v += x' x three times over, from `start` on: both ways to write the sum. */
+static hr_value_t make_running_sum(sum_t* s, bool product_first, int64_t start_rows) {
+  hr_graph_t* g = s->g;
+  hr_value_t start = matrix(g, "start", ramp(start_rows, 5, 1)), x = maker_enter_of(g, "ex", s->x, "f", true, 10);
+  hr_value_t ei = maker_enter(g, "ei", maker_i32(g, "i0", 0), "f"), ev = maker_enter(g, "ev", start, "f");
+  hr_value_t one = maker_enter_of(g, "one", maker_i32(g, "c1", 1), "f", true, 10),
+             most = maker_enter_of(g, "most", maker_i32(g, "c3", 3), "f", true, 10);
+  hr_value_t mi = maker_merge(g, "mi", ei, ei), mv = maker_merge(g, "mv", ev, ev);
+  hr_value_t cond = maker_1(g, "LoopCond", "cond", maker_2(g, "Less", "less", mi, most));
+  if (start_rows == 5) maker_must(hr_graph_refine_shape(g, mv, hr_value_shape(start)), "a shape");
+  hr_value_t si = maker_2(g, "Switch", "si", mi, cond), sv = maker_2(g, "Switch", "sv", mv, cond);
+  hr_value_t xx = product(g, "xx", x, x), v = hr_emit_nth(sv, 1);
+  hr_value_t sum = product_first ? maker_2(g, "AddV2", "sum_v", xx, v) : maker_2(g, "AddV2", "sum_v", v, xx);
+  maker_close(g, mi, maker_1(g, "NextIteration", "ni", maker_2(g, "AddV2", "more", hr_emit_nth(si, 1), one)));
+  maker_close(g, mv, maker_1(g, "NextIteration", "nv", sum));
+  return maker_1(g, "Exit", "out", sv);
+}
+
+HR_TEST(a_loop_variable_takes_products_in) {
+  for (int product_first = 0; product_first < 2; ++product_first) {
+    sum_t s = make_sum(7, 5);
+    hr_value_t exit = make_running_sum(&s, product_first != 0, 5);
+    hr_program_t p = maker_program(s.g, 1, &s.x, 1, &exit, NULL);
+    maker_pass(&p, hr_pass_sum);
+    HR_CHECK_EQ_I64(maker_live_of(&p, "_FusedMatMul"), 1);
+    HR_CHECK_EQ_I64(maker_live_of(&p, "MatMul"), 0);
+    HR_CHECK(maker_live(&p, "more") != NULL && maker_live(&p, "sum_v") == NULL);
+    hr_program_deinit(&p);
+    hr_tensor_t a = value_of(&s, false, exit), b = value_of(&s, true, exit);
+    HR_REQUIRE(a.count == 25 && b.count == a.count);
+    for (int64_t i = 0; i < a.count; ++i) HR_CHECK(((float*)a.data)[i] == ((float*)b.data)[i]);
+    hr_tensor_release(&a);
+    hr_tensor_release(&b);
+    drop_sum(&s);
+  }
+}
+
+HR_TEST(a_loop_variable_of_another_shape_keeps_its_sum) {
+  sum_t s = make_sum(7, 5);
+  hr_value_t exit = make_running_sum(&s, false, 1); /* a row, then a matrix: the variable's shape is not known */
+  hr_program_t p = maker_program(s.g, 1, &s.x, 1, &exit, NULL);
+  maker_pass(&p, hr_pass_sum);
   HR_CHECK_EQ_I64(maker_live_of(&p, "_FusedMatMul"), 0);
   hr_program_deinit(&p);
   drop_sum(&s);
