@@ -616,7 +616,7 @@ TEST(options_of_noise) {
   CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
   TF_SetConfig(o, NULL, 0, s);
   CHECK_TF_OK(s);
-  TF_SetTarget(o, "grpc://nowhere:1");
+  TF_SetTarget(o, "nowhere:1");
   TF_Session* session = TF_NewSession(g, o, s);
   if (session) TF_DeleteSession(session, s);
   TF_SetTarget(o, "");

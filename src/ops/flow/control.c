@@ -133,7 +133,9 @@ static hr_status_t abort_compute(hr_kernel_ctx_t* k) {
 }
 
 /* The walk knows these ops and builds their gradients itself (graph/grad_cond.c, grad_while.c). */
-static void grad_by_the_walk(hr_grad_ctx_t* g) { hr_grad_fail(g, HR_ERROR(INTERNAL, "control flow is differentiated as a whole")); }
+static void grad_by_the_walk(hr_grad_ctx_t* g) {
+  hr_grad_fail(g, HR_ERROR(INVALID_ARGUMENT, "this is no part of a whole loop or conditional"));
+}
 
 static void grad_hand_on(hr_grad_ctx_t* g) { hr_grad_give(g, 0, hr_grad_upstream(g, 0)); }
 

@@ -69,8 +69,8 @@ static void received(hr_rendezvous_waiter_t* self, hr_status_t take_status, hr_t
   hr_async_t* done = r->done;
   hr_free(r);
   if (!take_status && !is_dead && take_value->dtype != hr_output_dtype(k, 0))
-    take_status = HR_ERROR(INTERNAL, "what was sent is of type %s, but the receiver is of type %s", hr_dtype_name((int)take_value->dtype),
-                           hr_dtype_name((int)hr_output_dtype(k, 0)));
+    take_status = HR_ERROR(INVALID_ARGUMENT, "what was sent is of type %s, but the receiver is of type %s",
+                           hr_dtype_name((int)take_value->dtype), hr_dtype_name((int)hr_output_dtype(k, 0)));
   if (take_status) {
     if (take_value) hr_tensor_release(take_value);
   } else if (is_dead)
