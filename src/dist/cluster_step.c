@@ -3,16 +3,19 @@
  * store_errors_in_response_body, 10 create_worker_session_called, 11 request_id. RunGraphResponse = 1 recv, 2 step_stats, 4
  * partition_graph, 5 status_code, 6 status_error_message. ExecutorOpts = 3 record_timeline.
  *
- * Which error the client sees: a worker marks what is only another failure's consequence; the first error without the mark wins, and it
- * alone ends the other calls. */
+ * Which error the client sees: a worker marks what is only another failure's consequence; the first error without the mark wins, and ends
+ * the other calls. A marked one waits for it: a second or two, since what it follows from may have been met outside this step. Clients
+ * never see the mark. */
 #include "dist/cluster_step.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "dist/message_builder.h"
 #include "dist/message_reader.h"
 #include "dist/random_id.h"
 #include "rt/observer.h"
 
 #define DERIVED_MARK "[_Derived_]"
+enum { CAUSE_MS = 1000 };
 
 typedef struct {
   hr_cluster_runner_t* runner;
@@ -25,6 +28,22 @@ typedef struct {
 } cluster_step_t;
 
 /* --- the first error ------------------------------------------------------------------------------------------------------------------ */
+
+/* Without the marks: the consequence is all that is known. */
+static hr_status_t drop_marks(hr_status_t take_status) {
+  const size_t size = sizeof DERIVED_MARK - 1;
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  const char* at = hr_status_message(take_status);
+  for (const char* mark; (mark = strstr(at, DERIVED_MARK)); at = mark + size) hr_strbuf_add(&text, at, (size_t)(mark - at));
+  hr_strbuf_add_str(&text, hr_str(at));
+  const hr_str_t m = hr_strbuf_view(&text);
+  hr_status_t status =
+      text.failed ? hr_status_out_of_memory() : hr_status_create(hr_status_code(take_status), __FILE__, __LINE__, "%.*s", HR_STR_ARG(m));
+  hr_strbuf_deinit(&text);
+  hr_status_release(take_status);
+  return status;
+}
 
 static bool status_is_derived(hr_status_t s) {
   return strstr(hr_status_message(s), DERIVED_MARK) != NULL; /* the node that met it may have put its name before */
@@ -216,6 +235,21 @@ static void clean_up(hr_cluster_runner_t* r, int64_t step_id) {
   if (f) hr_cluster_backend_leave(b, f);
 }
 
+/* Until all have ended; parts that wait for nothing of a part that failed for a reason unknown here are ended too. */
+static void await_cause(cluster_step_t* s) {
+  bool had_failed = false;
+  while (!hr_fanout_wait(s->fanout, hr_clock_now_ns() + CAUSE_MS * INT64_C(1000000))) {
+    hr_mutex_lock(&s->mu);
+    const bool has_failed = s->failure != NULL;
+    hr_mutex_unlock(&s->mu);
+    if (has_failed && had_failed) {
+      hr_fanout_cancel(s->fanout);
+      return;
+    }
+    had_failed = has_failed;
+  }
+}
+
 static hr_status_t run_parts(cluster_step_t* s) {
   const hr_cluster_runner_t* r = s->runner;
   hr_heartbeat_t* h = r->graph.part_count > 1 || r->graph.client_part < 0 ? r->backend->heartbeat : NULL;
@@ -223,9 +257,10 @@ static hr_status_t run_parts(cluster_step_t* s) {
   if (h) HR_TRY(hr_heartbeat_add(h, &s->watch));
   hr_fanout_obey(s->fanout, s->ask->cancel);
   start_parts(s);
+  if (r->graph.part_count > 1) await_cause(s);
   hr_status_release(hr_fanout_finish(s->fanout)); /* what failed is in s->failure */
   if (h) hr_heartbeat_remove(h, &s->watch);
-  if (!s->failure || !hr_cancel_is_set(s->ask->cancel)) return s->failure;
+  if (!s->failure || !hr_cancel_is_set(s->ask->cancel)) return s->is_derived ? drop_marks(s->failure) : s->failure;
   const hr_code_t code = hr_status_code(s->failure); /* of what was cancelled, unless it failed by itself before */
   if (!s->is_derived && code != HR_CANCELLED && code != HR_ABORTED) return s->failure;
   hr_status_release(s->failure);

@@ -71,6 +71,7 @@ void hr_worker_stop(hr_worker_t* w, int64_t grace_ms) {
   hr_mutex_lock(&w->mu);
   w->is_stopping = true;
   hr_mutex_unlock(&w->mu);
+  hr_worker_masters_stop(w);
   hr_worker_step_remove_of(w, NULL, HR_ERROR(UNAVAILABLE, "the task %s stops", w->cluster->tasks[w->cluster->self].name.data));
   const int64_t until = hr_clock_now_ns() + grace_ms * 1000000;
   hr_mutex_lock(&w->mu);

@@ -28,6 +28,7 @@ typedef struct {
   int64_t max_graph_nodes;       /* of all graphs registered in one session; 0: no limit. Likewise below */
   int64_t max_peer_bytes;        /* of requests of one peer that are being answered */
   int32_t max_sessions, max_steps;
+  int64_t master_beat_ms;        /* a master is silent when it does not answer within it; 0: 30 s */
 } hr_worker_options_t;
 HR_MUST_USE hr_status_t hr_worker_create(const hr_worker_options_t* options, hr_worker_t** out);
 /* Ends every step and wait, waits at most grace_ms for their `done`; later calls are UNAVAILABLE. */

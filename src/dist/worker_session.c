@@ -86,6 +86,12 @@ static hr_status_t create_session(hr_worker_t* w, const session_request_t* q, hr
   return status;
 }
 
+/* With w->mu held. */
+static void leave_table(hr_worker_t* w, hr_worker_session_t* s) {
+  hr_map_remove(&w->sessions, s->handle);
+  hr_worker_masters_forget(w, s);
+}
+
 /* Off the table: its steps and graphs go. */
 static void end_session(hr_worker_t* w, hr_worker_session_t* s, hr_status_t take_why) {
   hr_worker_step_remove_of(w, s, take_why);
@@ -96,9 +102,18 @@ static void end_session(hr_worker_t* w, hr_worker_session_t* s, hr_status_t take
 static hr_worker_session_t* take_session(hr_worker_t* w, hr_str_t handle) {
   uintptr_t found = 0;
   hr_mutex_lock(&w->mu);
-  if (hr_map_find(&w->sessions, handle, &found)) hr_map_remove(&w->sessions, handle);
+  if (hr_map_find(&w->sessions, handle, &found)) leave_table(w, (hr_worker_session_t*)found);
   hr_mutex_unlock(&w->mu);
   return (hr_worker_session_t*)found;
+}
+
+void hr_worker_session_end_orphan(hr_worker_t* w, hr_worker_session_t* s) {
+  uintptr_t found = 0;
+  hr_mutex_lock(&w->mu);
+  const bool is_here = hr_map_find(&w->sessions, s->handle, &found) && found == (uintptr_t)s;
+  if (is_here) leave_table(w, s);
+  hr_mutex_unlock(&w->mu);
+  if (is_here) end_session(w, s, HR_ERROR(ABORTED, "the master %.*s is gone", HR_STR_ARG(s->master_task)));
 }
 
 static hr_worker_session_t* take_any(hr_worker_t* w) {
@@ -106,7 +121,7 @@ static hr_worker_session_t* take_any(hr_worker_t* w) {
   hr_mutex_lock(&w->mu);
   const hr_map_entry_t* e = hr_map_next(&w->sessions, &at);
   hr_worker_session_t* s = e ? (hr_worker_session_t*)e->value : w->unnamed;
-  if (e) hr_map_remove(&w->sessions, s->handle);
+  if (e) leave_table(w, s);
   else w->unnamed = NULL;
   hr_mutex_unlock(&w->mu);
   return s;
@@ -181,7 +196,7 @@ static hr_worker_session_t* take_stale(hr_worker_t* w, const session_request_t* 
     hr_worker_session_t* s = (hr_worker_session_t*)e->value;
     if (hr_str_equal(s->master_task, q->master_task) && s->master_incarnation != q->master_incarnation) stale = s;
   }
-  if (stale) hr_map_remove(&w->sessions, stale->handle);
+  if (stale) leave_table(w, stale);
   hr_mutex_unlock(&w->mu);
   return stale;
 }
@@ -194,6 +209,7 @@ static hr_status_t enter_session(hr_worker_t* w, hr_worker_session_t* s, bool* o
     status = HR_ERROR(RESOURCE_EXHAUSTED, "too many sessions, the limit is %d", w->options.max_sessions);
   if (!status && w->is_stopping) status = HR_ERROR(UNAVAILABLE, "the task stops");
   if (!status) status = hr_map_add(&w->sessions, s->handle, (uintptr_t)s, out_added);
+  if (*out_added) hr_worker_masters_watch(w, s);
   hr_mutex_unlock(&w->mu);
   return status;
 }

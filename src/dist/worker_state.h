@@ -9,6 +9,7 @@
 #ifndef HR_DIST_WORKER_STATE_H
 #define HR_DIST_WORKER_STATE_H
 #include "dist/errand.h"
+#include "dist/heartbeat.h"
 #include "dist/message_builder.h"
 #include "dist/message_reader.h"
 #include "dist/request_ids.h"
@@ -33,6 +34,12 @@ typedef struct hr_worker_session {
   int64_t node_count;
   uint64_t last_graph;
   bool is_deleted;
+  hr_worker_t* worker;           /* worker_masters.c's, like all below; borrowed */
+  int32_t master;                /* its task in the worker's cluster */
+  int silences;
+  int64_t silent_ns;
+  hr_heartbeat_watch_t watch;
+  bool is_watched;               /* guarded by the worker's mu */
 } hr_worker_session_t;
 
 typedef struct hr_worker_graph {
@@ -53,6 +60,12 @@ HR_MUST_USE hr_status_t hr_worker_session_find_graph(hr_worker_session_t* s, hr_
 void hr_worker_graph_release(hr_worker_graph_t* g); /* accepts NULL */
 void hr_worker_session_remove_graphs(hr_worker_session_t* s);
 void hr_worker_session_remove_all(hr_worker_t* w); /* at the end */
+
+/* --- worker_masters.c: sessions whose master is gone; the first two under w->mu ------------------------------------------------------- */
+void hr_worker_masters_watch(hr_worker_t* w, hr_worker_session_t* s);  /* which has come into the table */
+void hr_worker_masters_forget(hr_worker_t* w, hr_worker_session_t* s); /* which leaves it */
+void hr_worker_masters_stop(hr_worker_t* w);
+void hr_worker_session_end_orphan(hr_worker_t* w, hr_worker_session_t* s); /* unless it is off the table */
 
 /* --- steps ---------------------------------------------------------------------------------------------------------------------------- */
 typedef struct hr_worker_step {
@@ -102,6 +115,7 @@ struct hr_worker {
   hr_map_t peers;                /* name to peer_bytes_t */
   int64_t ops, running;          /* calls inside; RunGraphs among them */
   int64_t swept_ns;              /* when unclaimed steps were last looked for */
+  hr_heartbeat_t* masters;       /* NULL: none is watched */
   bool is_stopping;
 };
 

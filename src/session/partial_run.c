@@ -78,6 +78,11 @@ static hr_status_t setup_run(hr_partial_run_t* p, hr_session_t* s, const hr_sign
   return NULL;
 }
 
+static hr_status_t setup_remote(hr_partial_run_t* p, hr_session_t* s, const hr_run_t* signature, const hr_signature_t* key) {
+  if (s->graph) HR_TRY(hr_signature_check(key, s->graph));
+  return s->remote->table->partial_setup(s->remote, s->graph, signature, &p->remote);
+}
+
 hr_status_t hr_session_partial_setup(hr_session_t* s, const hr_run_t* signature, hr_partial_run_t** out) {
   hr_partial_run_t* p = hr_alloc_zero(sizeof *p);
   if (!p) return hr_status_out_of_memory();
@@ -85,7 +90,7 @@ hr_status_t hr_session_partial_setup(hr_session_t* s, const hr_run_t* signature,
   hr_status_t status = hr_session_enter(s);
   if (!status) {
     hr_signature_t key = hr_signature_of(signature);
-    status = s->remote ? s->remote->table->partial_setup(s->remote, s->graph, signature, &p->remote) : setup_run(p, s, &key);
+    status = s->remote ? setup_remote(p, s, signature, &key) : setup_run(p, s, &key);
     hr_session_leave(s);
   }
   if (status) {
@@ -161,8 +166,10 @@ static hr_status_t run_part(hr_partial_run_t* p, const hr_run_t* part, int32_t* 
 
 static hr_status_t step_remote(hr_partial_run_t* p, const hr_run_t* part, hr_tensor_t* out_fetches) {
   hr_remote_session_t* r = p->session->remote;
+  const hr_signature_t key = hr_signature_of(part);
   HR_TRY(hr_session_enter(p->session));
-  hr_status_t status = r->table->partial_step(r, p->remote, part, out_fetches);
+  hr_status_t status = hr_signature_check_ends(&key, p->session->graph);
+  if (!status) status = r->table->partial_step(r, p->remote, part, out_fetches);
   hr_session_leave(p->session);
   return status;
 }

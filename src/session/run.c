@@ -147,6 +147,8 @@ static hr_status_t run_inside(hr_session_t* s, const hr_run_options_t* o, const 
 
 static __attribute__((noinline, cold)) hr_status_t run_remote(hr_session_t* s, const hr_run_options_t* o, const hr_run_t* run,
                                                               hr_tensor_t* out_fetches, char** out_metadata, size_t* out_size) {
+  const hr_signature_t key = hr_signature_of(run);
+  if (s->graph) HR_TRY(hr_signature_check(&key, s->graph)); /* what is sent are names */
   return s->remote->table->run(s->remote, s->graph, o, run, out_fetches, out_metadata, out_size);
 }
 

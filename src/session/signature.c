@@ -43,14 +43,18 @@ static hr_status_t check_values(const hr_value_t* v, int32_t count, const hr_gra
   return NULL;
 }
 
-hr_status_t hr_signature_check(const hr_signature_t* s, const hr_graph_t* g) {
-  if (s->fetch_count == 0 && s->target_count == 0)
-    return HR_ERROR(INVALID_ARGUMENT, "nothing to run: at least one fetch or target must be given");
+hr_status_t hr_signature_check_ends(const hr_signature_t* s, const hr_graph_t* g) {
   HR_TRY(check_values(s->feeds, s->feed_count, g, "feed"));
   HR_TRY(check_values(s->fetches, s->fetch_count, g, "fetch"));
   for (int32_t i = 0; i < s->target_count; ++i)
     if (!s->targets[i] || s->targets[i]->graph != g) return HR_ERROR(INVALID_ARGUMENT, "target %d is not a node of the session's graph", i);
   return NULL;
+}
+
+hr_status_t hr_signature_check(const hr_signature_t* s, const hr_graph_t* g) {
+  if (s->fetch_count == 0 && s->target_count == 0)
+    return HR_ERROR(INVALID_ARGUMENT, "nothing to run: at least one fetch or target must be given");
+  return hr_signature_check_ends(s, g);
 }
 
 static void* copy_words(void** at, const void* from, size_t bytes) {

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "headrace/server.h"
+#include "headrace/session.h"
 
 static double now(void) {
   struct timespec t;
@@ -62,6 +63,52 @@ TEST(serves_a_session) {
   CHECK_TF_CODE(s, TF_FAILED_PRECONDITION);
   TF_DeleteServer(server);
   TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+
+/* What a client hands over is checked as it is in a session of this process. */
+TEST(ends_of_no_graph_are_refused) {
+  TF_Status* s = TF_NewStatus();
+  TF_Server* server = start_server(NULL, s);
+  TF_Graph *g = TF_NewGraph(), *other = TF_NewGraph();
+  TF_Output x = help_placeholder(g, "x", TF_FLOAT, s), y = help_unary(g, "Square", "y", x, s);
+  TF_Output strange = help_placeholder(other, "x", TF_FLOAT, s);
+  TF_Session* session = open_session(server, g, s);
+  REQUIRE(CHECK_TF_OK(s));
+  const TF_Output bad[] = {{NULL, 0}, strange, {y.oper, 1}, {y.oper, -1}, {y.oper, 1 << 30}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    TF_Tensor *three = help_float(3), *out = NULL;
+    TF_SessionRun(session, NULL, &x, &three, 1, &bad[i], &out, 1, NULL, 0, NULL, s);
+    CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+    TF_SessionRun(session, NULL, &bad[i], &three, 1, &y, &out, 1, NULL, 0, NULL, s);
+    CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+    const char* handle = NULL;
+    TF_SessionPRunSetup(session, &x, 1, &bad[i], 1, NULL, 0, &handle, s);
+    CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+    CHECK(!handle && !HR_NewCallable(session, &x, 1, &bad[i], 1, NULL, 0, s));
+    CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+    TF_SessionPRunSetup(session, &x, 1, &y, 1, NULL, 0, &handle, s);
+    REQUIRE(CHECK_TF_OK(s));
+    TF_SessionPRun(session, handle, &bad[i], &three, 1, NULL, NULL, 0, NULL, 0, s);
+    CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+    TF_SessionPRun(session, handle, &x, &three, 1, &bad[i], &out, 1, NULL, 0, s);
+    CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+    TF_DeletePRunHandle(handle);
+    TF_DeleteTensor(three);
+    CHECK(!out);
+  }
+  const TF_Operation* no_target = NULL;
+  TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &no_target, 1, NULL, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, NULL, 0, NULL, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_SessionRun(session, NULL, NULL, NULL, 1, NULL, NULL, -1, NULL, 0, NULL, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  CHECK_NEAR(help_run(session, x, help_float(3), y, s), 9, 0);
+  close_session(session, s);
+  TF_DeleteServer(server);
+  TF_DeleteGraph(g);
+  TF_DeleteGraph(other);
   TF_DeleteStatus(s);
 }
 

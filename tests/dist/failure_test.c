@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clients see when tasks die, freeze or do not come, when steps are cancelled and sessions closed; and where bytes travel. Clients are
  * remote sessions within the process, masters and workers are behind a transport. */
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/thread.h"
 #include "dist/task_cluster.h"
+#include "dist/worker_state.h"
 #include "graph/import.h"
 #include "session/session.h"
 #include "test.h"
@@ -204,6 +206,99 @@ HR_TEST(a_frozen_task_is_found_by_its_heartbeat) {
     const int64_t closing = hr_clock_now_ns();
     hr_status_release(hr_session_close(k.s));
     HR_CHECK(seconds_since(closing) < 1.2);
+  }
+  close_client(&k);
+}
+
+static void call_ended(hr_worker_call_t* self, hr_status_t take_status, hr_message_t* take_response) {
+  (void)self;
+  HR_CHECK_OK(take_status);
+  hr_message_deinit(take_response);
+}
+
+/* Somebody else ends the session on a task: what the task then says are consequences of what the step never hears of. */
+static void end_session_on(client_t* k, int task) {
+  task_cluster_t* c = &k->c;
+  hr_worker_call_t call = {.method = HR_WORKER_DeleteWorkerSession, .done = call_ended, .peer = HR_STR("")};
+  hr_mutex_lock(&c->mu);
+  for (int64_t i = 0; i < c->calls.count; ++i) { /* the handle is the first field of both requests */
+    const hr_exchange_t* e = &c->calls.data[i];
+    if (!hr_str_is(e->callee, c->tasks[task].job) || !hr_str_has_suffix(e->method, HR_STR("/CreateWorkerSession"))) continue;
+    hr_message_deinit(&call.request);
+    HR_CHECK_OK(hr_message_of_bytes(hr_alloc_copy(e->request.data, e->request.size), e->request.size, &call.request));
+  }
+  hr_mutex_unlock(&c->mu);
+  HR_CHECK(hr_message_size(&call.request) > 0);
+  hr_worker_call(c->tasks[task].worker, &call); /* it ends within */
+}
+
+HR_TEST(consequences_are_told_without_their_mark) {
+  client_t k;
+  if (open_client(&k, two_jobs, 2)) {
+    step_t s = {0};
+    start_step(&s, &k, add_wait(k.g, ON_PS, ON_WORKER));
+    await_running(&k);
+    const int64_t start = hr_clock_now_ns();
+    end_session_on(&k, 1);
+    hr_thread_join(&s.thread);
+    HR_CHECK(seconds_since(start) < 1);
+    HR_CHECK(s.status && !strstr(hr_status_message(s.status), "_Derived_"));
+    HR_CHECK_CODE(s.status, HR_CANCELLED, "was closed");
+  }
+  close_client(&k);
+}
+
+/* The part here waits for nothing of the part there. */
+HR_TEST(parts_beside_one_that_failed_end) {
+  client_t k;
+  if (open_client(&k, two_jobs, 2)) {
+    step_t s = {0};
+    hr_node_t* sum = add_wait(k.g, ON_WORKER, ON_PS);
+    hr_node_t* there = add_two(k.g, ON_PS, "Mul", "there", sum, sum);
+    start_step(&s, &k, there);
+    await_running(&k);
+    const int64_t start = hr_clock_now_ns();
+    end_session_on(&k, 1);
+    hr_thread_join(&s.thread);
+    HR_CHECK(seconds_since(start) < 4);
+    HR_CHECK_CODE(s.status, HR_CANCELLED, "was closed");
+  }
+  close_client(&k);
+}
+
+static int64_t sessions_of(hr_worker_t* w) {
+  hr_mutex_lock(&w->mu);
+  const int64_t count = w->sessions.count;
+  hr_mutex_unlock(&w->mu);
+  return count;
+}
+
+HR_TEST(sessions_of_a_dead_master_are_ended) {
+  client_t k;
+  if (open_client(&k, two_jobs, 2)) {
+    hr_tensor_t out = {0};
+    hr_node_t* x = add_placeholder(k.g, ON_WORKER, "x");
+    hr_node_t* twice = add_two(k.g, ON_PS, "Mul", "twice", x, add_const(k.g, ON_PS, "two", 2));
+    HR_CHECK_OK(fetch_with(&k, x, 3, twice, NULL, &out));
+    hr_tensor_release(&out);
+    HR_CHECK_EQ_I64(sessions_of(k.c.tasks[1].worker), 1);
+    task_cluster_kill(&k.c, 0);
+    for (int i = 0; i < 2000 && sessions_of(k.c.tasks[1].worker); ++i) nap_ms(10);
+    HR_CHECK_EQ_I64(sessions_of(k.c.tasks[1].worker), 0);
+  }
+  close_client(&k);
+}
+
+HR_TEST(closing_at_a_frozen_master_is_no_failure) {
+  client_t k;
+  if (open_client(&k, two_jobs, 2)) {
+    hr_tensor_t out = {0};
+    HR_CHECK_OK(fetch_with(&k, NULL, 0, add_const(k.g, ON_PS, "c", 5), NULL, &out));
+    hr_tensor_release(&out);
+    atomic_store(&k.c.tasks[0].is_frozen, true);
+    const int64_t start = hr_clock_now_ns();
+    HR_CHECK_OK(hr_session_close(k.s));
+    HR_CHECK(seconds_since(start) < 1.2);
   }
   close_client(&k);
 }

@@ -151,7 +151,7 @@ static bool start_task(task_cluster_t* c, const char* const* jobs, int i) {
   bool good = make_server_def(c, jobs, i, &def) &&
               must_ok(hr_cluster_create(def.data, def.size, c->transport, NULL, HR_STR(""), &t->cluster));
   hr_strbuf_deinit(&def);
-  const hr_worker_options_t w = {.cluster = t->cluster};
+  const hr_worker_options_t w = {.cluster = t->cluster, .master_beat_ms = 10 * c->heartbeat_ms};
   good = good && must_ok(hr_worker_create(&w, &t->worker));
   const hr_master_options_t m = {.cluster = t->cluster, .worker = t->worker, .heartbeat_ms = c->heartbeat_ms, .control_deadline_ms = 1000};
   return good && must_ok(hr_master_create(&m, &t->master));
