@@ -4,7 +4,7 @@
 
 A suite is a generator of (name, passed, failed, output) from a context; a program that crashes, hangs or does not build counts as failed.
 """
-import argparse, concurrent.futures, glob, os, re, signal, subprocess, sys, tarfile, time
+import argparse, concurrent.futures, contextlib, glob, json, os, re, signal, socket, subprocess, sys, tarfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COUNTS = re.compile(r"^(?:.*, )?(\d+) passed, (\d+) failed$", re.M)
@@ -117,6 +117,60 @@ def python(c):
     yield "python", found.get("passed", 0), failed or (1 if code else 0), output
 
 
+def free_ports(n):
+    sockets = [socket.socket() for _ in range(n)]
+    for s in sockets:
+        s.bind(("127.0.0.1", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+@contextlib.contextmanager
+def servers(c, tasks):
+    """So many tasks of a job "worker" as processes; gives the target of the first."""
+    ports, folder = free_ports(tasks), os.path.join(c.build, "cluster")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "cluster-%d.json" % tasks)
+    with open(path, "w") as f:
+        json.dump({"worker": ["127.0.0.1:%d" % p for p in ports]}, f)
+    command = [os.path.join(c.build, "bin/headrace"), "server", "--cluster", path, "--root", folder, "--job", "worker", "--task"]
+    log = open(os.path.join(folder, "servers.log"), "ab")
+    started = [subprocess.Popen(command + [str(i)], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder) for i in range(tasks)]
+    try:
+        yield "grpc://127.0.0.1:%d" % ports[0]
+    finally:
+        for p in started:
+            p.kill()
+            p.wait()
+        log.close()
+
+
+def cluster(c):
+    """Sessions on clusters: the conformance suite, the golden cases through a server, faults for a short while."""
+    suite = os.path.join(c.build, "tests/capi/session_suite_test")
+    yield counted("in-process cluster", *run([suite, "in-process"], 300, c.build))
+    for tasks in (1, 3):
+        with servers(c, tasks) as target:
+            yield counted("cluster of %d" % tasks, *run([suite, "--target", target], 300, c.build))
+    folder = os.path.join(c.build, "golden")
+    config, known = os.path.join(c.build, "cluster", "isolated.pb"), os.path.join(c.build, "cluster", "known.txt")
+    with open(known, "w") as out:
+        for name in ("known_differences.txt", "known_differences_server.txt"):
+            with open(os.path.join(ROOT, "tests/golden", name)) as f:
+                out.write(f.read())
+    with open(config, "wb") as f:
+        f.write(b"\x78\x01")  # ConfigProto.isolate_session_state: cases share names
+    with servers(c, 1) as target:
+        command = [os.path.join(c.build, "tests/golden/golden_test"), "--fork", "-j", str(os.cpu_count()), "--quiet", "--no-gradients",
+                   "--cases", unpack_golden(folder), "--known", known, "--config", config,
+                   "--target", target, os.path.join(c.build, "lib/libheadrace.so")]
+        yield counted("golden through a server", *run(command, 900, folder))
+    yield counted("chaos", *run([sys.executable, os.path.join(ROOT, "tests/chaos/chaos.py"), "--build", c.build, "--seconds", "60", "--faults", "12"],
+                                300, c.build))
+
+
 def examples(c):
     """The code blocks of README.md and docs/*.md that say ```c or ```python run as they stand there."""
     work = os.path.join(c.build, "examples")
@@ -173,7 +227,7 @@ def install(c):
     yield "size", int(size < 6 << 20), int(size >= 6 << 20), "libheadrace.so, stripped, has %d bytes; the bound is 6 MiB\n" % size
 
 
-SUITES = {"build": build, "programs": programs, "fuzz_seeds": fuzz_seeds, "golden": golden, "python": python, "examples": examples, "install": install}
+SUITES = {"build": build, "programs": programs, "fuzz_seeds": fuzz_seeds, "golden": golden, "python": python, "cluster": cluster, "examples": examples, "install": install}
 
 
 def main():

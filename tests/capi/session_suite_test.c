@@ -4,11 +4,15 @@
  *   session_suite_test                on one device, then spread over four CPU devices by the hash of nodes' names, then over two CPUs and
  *                                     the two devices of tests/device/test_device.c
  *   session_suite_test local|devices|test-device [part...]   one of them; parts of tests' names
+ *   session_suite_test in-process [part...]     on a cluster of two tasks within this process, spread over both
  *   session_suite_test --target T [part...]     on the session that T names (grpc://host:port), spread over all its devices
  *
  * Nodes that hold or change state go where the placer puts them, with their variable or queue. */
+#include <arpa/inet.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "headrace/session.h"
 #include "help.h"
@@ -672,11 +676,57 @@ static int run_on_test_device(const char* own_path, int argc, char** argv) {
   return failed | run_here("test-device", "", two, sizeof two - 1, argc, argv);
 }
 
+/* --- a cluster of two tasks within the process -------------------------------------------------------------------------------------------- */
+
+static int free_port(void) {
+  struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t size = sizeof a;
+  const int s = socket(AF_INET, SOCK_STREAM, 0);
+  const bool ok = s >= 0 && !bind(s, (struct sockaddr*)&a, size) && !getsockname(s, (struct sockaddr*)&a, &size);
+  if (s >= 0) close(s);
+  return ok ? ntohs(a.sin_port) : 0;
+}
+
+/* ServerDef { cluster { job { name: "worker" tasks { 0: ... } tasks { 1: ... } } } job_name: "worker" task_index: i protocol: "grpc" } */
+static TF_Server* start_task(const int* ports, char index, TF_Status* s) {
+  char tasks[128], def[256];
+  size_t n = 0, m = 0;
+  for (char i = 0; i < 2; ++i) { /* a map's entry: key, value */
+    char address[32];
+    const size_t length = (size_t)snprintf(address, sizeof address, "localhost:%d", ports[(int)i]);
+    n += (size_t)snprintf(tasks + n, sizeof tasks - n, "\x12%c\x08%c\x12%c", (char)(length + 4), '?', (char)length);
+    tasks[n - 3] = i;
+    memcpy(tasks + n, address, length);
+    n += length;
+  }
+  const char head[] = {0x0a, (char)(n + 10), 0x0a, (char)(n + 8), 0x0a, 6, 'w', 'o', 'r', 'k', 'e', 'r'};
+  const char tail[] = {0x12, 6, 'w', 'o', 'r', 'k', 'e', 'r', 0x18, index, 0x2a, 4, 'g', 'r', 'p', 'c'};
+  memcpy(def, head, m = sizeof head);
+  memcpy(def + m, tasks, n), m += n;
+  memcpy(def + m, tail, sizeof tail), m += sizeof tail;
+  TF_Server* server = TF_NewServer(def, m, s);
+  if (CHECK_TF_OK(s)) TF_ServerStart(server, s);
+  CHECK_TF_OK(s);
+  return server;
+}
+
+static int run_in_process(int argc, char** argv) {
+  TF_Status* s = TF_NewStatus();
+  const int ports[] = {free_port(), free_port()};
+  TF_Server *first = start_task(ports, 0, s), *second = start_task(ports, 1, s);
+  const int failed = first && second ? run_here("in-process", TF_ServerTarget(first), "", 0, argc, argv) : 1;
+  TF_DeleteServer(first);
+  TF_DeleteServer(second);
+  TF_DeleteStatus(s);
+  return failed;
+}
+
 int main(int argc, char** argv) {
   const char* own_path = argv[0];
   static const char four[] = "\x0a\x07\x0a\x03\x43PU\x10\x04"; /* device_count: CPU, 4 */
   if (argc > 2 && !strcmp(argv[1], "--target")) return run_here(argv[2], argv[2], "", 0, argc - 2, argv + 2);
   const char* only = argc > 1 ? argv[1] : "";
+  if (!strcmp(only, "in-process")) return run_in_process(argc - 1, argv + 1);
   const bool named = !strcmp(only, "local") || !strcmp(only, "devices") || !strcmp(only, "test-device");
   const bool local = !named || !strcmp(only, "local"), devices = !named || !strcmp(only, "devices");
   if (named) --argc, ++argv;

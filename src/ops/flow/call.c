@@ -32,7 +32,7 @@ static hr_status_t remote_compute(hr_kernel_ctx_t* k) {
   const hr_caller_t* caller = k->step ? k->step->caller : NULL;
   HR_TRY(hr_tensor_scalar_str(hr_input(k, 0), "the target", &text));
   if (!caller || !caller->has_cpu(caller, text))
-    return HR_ERROR(INVALID_ARGUMENT, "a remote call to '%.*s', which is no CPU device of this process", HR_STR_ARG(text));
+    return HR_ERROR(INTERNAL, "a remote call to '%.*s', which is no CPU device of this process", HR_STR_ARG(text));
   return call_from(k, 1);
 }
 
