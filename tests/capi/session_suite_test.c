@@ -676,7 +676,7 @@ static int run_on_test_device(const char* own_path, int argc, char** argv) {
   return failed | run_here("test-device", "", two, sizeof two - 1, argc, argv);
 }
 
-/* --- a cluster of two tasks within the process --------------------------------------------------------------------------------------------- */
+/* --- a cluster of two tasks within the process ------------------------------------------------------------------------------- */
 
 static int free_port(void) {
   struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
