@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers lie on a stack while idle; who needs some pops them, hands each its part through a word of its own, and pushes them back at
- * the end. A worker that has not taken its part yet can be called off by the same word: on a busy machine it may be long before it gets
- * a core, and the caller has one.
+ * the end. A worker that has not taken its part yet can be called off by the same word.
  *
  * Waiting: a turn of the spin loop that took far longer than a pause means that the thread was off its core, so others want to run;
  * then this thread does not spin for its next waits. */
@@ -162,13 +161,9 @@ static void post_work(worker_t* w, team_t* t, int member) {
   if (atomic_load(&w->sleeps)) futex_wake(&w->word, 1);
 }
 
-/* A member that has not begun is called off; the caller does its part if it must be done. Had that part barriers that the caller is at
- * as well, the caller would not have ended; and whom it shares others with still has a thread or is done. */
-static void call_off(worker_t* w, team_t* t, int member, bool optional) {
+static void call_off(worker_t* w, team_t* t) {
   unsigned posted = POSTED;
-  if (!atomic_compare_exchange_strong(&w->word, &posted, IDLE)) return;
-  atomic_fetch_sub(&t->pending, 1);
-  if (!optional) work_in(t, member);
+  if (atomic_compare_exchange_strong(&w->word, &posted, IDLE)) atomic_fetch_sub(&t->pending, 1);
 }
 
 static void wait_for_team(team_t* t) {
@@ -188,7 +183,7 @@ void hr_team_run(int threads, bool optional, hr_team_fn_t fn, void* arg) {
   atomic_init(&t.pending, (unsigned)count);
   for (int i = 0; i < count; ++i) post_work(workers[i], &t, i + 1);
   work_in(&t, 0);
-  for (int i = count; i > 0; --i) call_off(workers[i - 1], &t, i, optional);
+  for (int i = 0; optional && i < count; ++i) call_off(workers[i], &t);
   if (count) wait_for_team(&t);
   if (count) give_workers(workers, count);
 }
