@@ -157,6 +157,8 @@ def main():
         server.join()
     else:
         with tf.Graph().as_default():
+            if FLAGS.seed is not None:
+                tf.set_random_seed(FLAGS.seed)
             run_worker(cluster, server)
 
 
@@ -172,6 +174,7 @@ def arguments():
     p.add_argument("--steps", type=int, default=1000, metavar="N", help="of all workers together (%(default)s)")
     p.add_argument("--batch", type=int, default=64, metavar="N", help="images a step (%(default)s)")
     p.add_argument("--rate", type=float, default=1e-3, metavar="X", help="learning rate (%(default)s)")
+    p.add_argument("--seed", type=int, metavar="N", help="of initial values and dropout: with one worker each run is the same (random)")
     p.add_argument("--save_secs", type=float, default=10, metavar="S", help="seconds between checkpoints (%(default)s)")
     p.add_argument("--every", type=float, default=2, metavar="S", help="seconds between lines (%(default)s)")
     return p.parse_args()
