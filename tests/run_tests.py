@@ -171,32 +171,47 @@ def cluster(c):
                                 300, c.build))
 
 
+def free_ports(text):
+    """The text with ports that nobody listens on in place of 2222 and its neighbours."""
+    sockets = {port: socket.create_server(("127.0.0.1", 0)) for port in set(re.findall(r"\b222\d\b", text))}
+    for port, s in sockets.items():
+        text = re.sub(r"\b%s\b" % port, str(s.getsockname()[1]), text)
+    for s in sockets.values():
+        s.close()
+    return text
+
+
+def example(c, work, path, language):
+    lib, bins = os.path.abspath(os.path.join(c.build, "lib")), [os.path.abspath(os.path.join(c.build, "bin")), os.path.dirname(sys.executable)]
+    env = {"PYTHONPATH": os.path.abspath(os.path.join(c.build, "python")), "PATH": ":".join(bins + [os.environ["PATH"]])}
+    if language == "python":
+        return run([sys.executable, path], 60, work, env)
+    if language == "sh": # what it left in the background would hold its output open
+        return run(["bash", "-e", "-c", "trap 'kill $(jobs -p) 2>/dev/null' EXIT; . %s" % path], 60, work, env)
+    exe = path[:-2]
+    code, output = run([os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Werror", "-I" + os.path.join(ROOT, "include"), path, "-o", exe,
+                        "-L" + lib, "-lheadrace", "-lm", "-Wl,-rpath," + lib], 60, work)
+    return run([exe], 60, work) if code == 0 else (code, output)
+
+
 def examples(c):
-    """The code blocks of README.md and docs/*.md that say ```c or ```python run as they stand there."""
-    work = os.path.join(c.build, "examples")
-    os.makedirs(work, exist_ok=True)
-    lib = os.path.abspath(os.path.join(c.build, "lib"))
+    """The code blocks of README.md and docs/*.md that say ```c, ```python or ```sh run as they stand there, those of a page in order, in a folder
+    of the page's own."""
     pages = [p for p in ["README.md"] + ["docs/" + n for n in sorted(os.listdir(os.path.join(ROOT, "docs")))] if p.endswith(".md")]
     for page in pages:
-        if not os.path.exists(os.path.join(ROOT, page)):
-            continue
+        stem = page.replace("/", "_").replace(".md", "")
+        work = os.path.join(os.path.abspath(c.build), "examples", stem)
+        os.makedirs(work, exist_ok=True)
         with open(os.path.join(ROOT, page)) as f:
-            blocks = re.findall(r"^```(c|python)\n(.*?)^```$", f.read(), re.M | re.S)
+            blocks = re.findall(r"^```(c|python|sh)\n(.*?)^```$", f.read(), re.M | re.S)
         for k, (language, text) in enumerate(blocks):
             if language == "c" and "int main(" not in text:
                 continue # a fragment
-            name = "%s-%d" % (page.replace("/", "_").replace(".md", ""), k)
-            path = os.path.join(os.path.abspath(work), name + (".c" if language == "c" else ".py"))
+            name = "%s-%d" % (stem, k)
+            path = os.path.join(work, name + {"c": ".c", "python": ".py", "sh": ".sh"}[language])
             with open(path, "w") as f:
-                f.write(text)
-            if language == "c":
-                exe = path[:-2]
-                code, output = run([os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Werror", "-I" + os.path.join(ROOT, "include"), path, "-o", exe,
-                                    "-L" + lib, "-lheadrace", "-lm", "-Wl,-rpath," + lib], 60, work)
-                if code == 0:
-                    code, output = run([exe], 60, work)
-            else:
-                code, output = run([sys.executable, path], 60, work, {"PYTHONPATH": os.path.abspath(os.path.join(c.build, "python"))})
+                f.write(free_ports(text))
+            code, output = example(c, work, path, language)
             yield name, int(code == 0), int(code != 0), output
 
 

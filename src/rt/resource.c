@@ -6,6 +6,7 @@
 #include "rt/resource.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include "base/alloc.h"
 #include "base/file.h"
 #include "rt/variable.h"
@@ -96,11 +97,13 @@ static bool is_below(const char* root, const char* path) {
   return !strncmp(root, path, size) && (path[size] == 0 || path[size] == '/' || (size && root[size - 1] == '/'));
 }
 
-/* Cuts the last name off; false when there is none left. What is cut must not lead upwards. */
+/* Cuts the last name off; false when there is none left. What is cut must not lead elsewhere: upwards, or by a link to what is not there
+ * yet, which a writer would follow. */
 static bool cut_name(char* path, bool* out_climbs) {
+  struct stat there;
   char* slash = strrchr(path, '/');
   const char* name = slash ? slash + 1 : path;
-  *out_climbs |= !strcmp(name, "..");
+  *out_climbs |= !strcmp(name, "..") || lstat(path, &there) == 0;
   if (slash) slash[slash == path && slash[1] ? 1 : 0] = 0;
   else path[0] = 0;
   return path[0] != 0;
