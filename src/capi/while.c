@@ -155,7 +155,7 @@ static hr_status_t loop_copy_attrs(loop_copy_t* c, const hr_node_t* n, hr_node_d
   for (int32_t i = 0; i < n->attrs.extra_count; ++i) attrs[own + i] = n->attrs.extras[i];
   d->attrs = attrs;
   d->attr_count = own + n->attrs.extra_count;
-  if (n->attrs.def->node_class != HR_NODE_ENTER && n->attrs.def->node_class != HR_NODE_REF_ENTER) return NULL;
+  if (!hr_node_class_is_enter(n->attrs.def->node_class)) return NULL;
   for (int32_t i = 0; i < own; ++i) {
     if (!hr_str_equal(attrs[i].name, HR_STR("frame_name"))) continue;
     hr_strbuf_t text;

@@ -14,7 +14,6 @@
 #include "dist/random_id.h"
 #include "rt/observer.h"
 
-#define DERIVED_MARK "[_Derived_]"
 enum { CAUSE_MS = 1000 };
 
 typedef struct {
@@ -31,11 +30,11 @@ typedef struct {
 
 /* Without the marks: the consequence is all that is known. */
 static hr_status_t drop_marks(hr_status_t take_status) {
-  const size_t size = sizeof DERIVED_MARK - 1;
+  const size_t size = sizeof HR_DERIVED_MARK - 1;
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   const char* at = hr_status_message(take_status);
-  for (const char* mark; (mark = strstr(at, DERIVED_MARK)); at = mark + size) hr_strbuf_add(&text, at, (size_t)(mark - at));
+  for (const char* mark; (mark = strstr(at, HR_DERIVED_MARK)); at = mark + size) hr_strbuf_add(&text, at, (size_t)(mark - at));
   hr_strbuf_add_str(&text, hr_str(at));
   const hr_str_t m = hr_strbuf_view(&text);
   hr_status_t status =
@@ -46,7 +45,7 @@ static hr_status_t drop_marks(hr_status_t take_status) {
 }
 
 static bool status_is_derived(hr_status_t s) {
-  return strstr(hr_status_message(s), DERIVED_MARK) != NULL; /* the node that met it may have put its name before */
+  return strstr(hr_status_message(s), HR_DERIVED_MARK) != NULL; /* the node that met it may have put its name before */
 }
 
 /* True: the others are to end. */
@@ -296,7 +295,7 @@ hr_status_t hr_cluster_step_run(hr_cluster_runner_t* r, const hr_cluster_binding
   for (int32_t i = 0; i < most; ++i) places[i] = i;
   for (int32_t i = 0; i < g->feed_count; ++i) values[i] = &feeds[binding->feed_from[i]];
   const hr_cluster_ask_t ask = {.step_id = hr_random_id_step(), .feeds = places, .feed_values = values, .feed_count = g->feed_count,
-                                .fetches = places, .fetch_count = g->fetch_count, 
+                                .fetches = places, .fetch_count = g->fetch_count,
                                 .observer = step->observer, .cancel = step->cancel};
   if ((status = hr_cluster_step_ask(r, &ask, true, fetched))) goto done;
   for (int32_t i = 0; i < binding->fetch_count; ++i) hr_tensor_share(&fetched[binding->fetch_of[i]], &out_fetches[i]);

@@ -168,14 +168,6 @@ void hr_worker_start_errand(hr_worker_op_t* op, void (*run)(hr_errand_t* errand)
   if (status) hr_worker_finish(op, status, NULL);
 }
 
-hr_status_t hr_worker_derived(hr_status_t take_status) {
-  static const char mark[] = "[_Derived_]";
-  if (!take_status || !strncmp(hr_status_message(take_status), mark, sizeof mark - 1)) return take_status;
-  hr_status_t status = hr_status_create(hr_status_code(take_status), __FILE__, __LINE__, "%s%s", mark, hr_status_message(take_status));
-  hr_status_release(take_status);
-  return status;
-}
-
 /* --- short methods ---------------------------------------------------------------------------------------------------------------- */
 
 static void get_status(hr_worker_op_t* op) {
@@ -211,7 +203,7 @@ static hr_status_t read_step_id(const hr_message_t* request, int64_t* out) {
 static void cleanup_graph(hr_worker_op_t* op) {
   int64_t id;
   hr_status_t status = read_step_id(&op->call->request, &id);
-  if (!status) hr_worker_step_remove(op->w, id, HR_ERROR(ABORTED, "[_Derived_]Cleanup %lld", (long long)id));
+  if (!status) hr_worker_step_remove(op->w, id, HR_ERROR(ABORTED, HR_DERIVED_MARK "Cleanup %lld", (long long)id));
   hr_worker_finish_empty(op, status);
 }
 

@@ -77,9 +77,7 @@ static hr_status_t count_nodes(hr_str_t graph_def, int64_t* out) {
 }
 
 static bool must_run(const hr_node_t* n) {
-  const int class = n->attrs.def->node_class;
-  return (n->consumers.count == 0 && n->control_consumers.count == 0) || class == HR_NODE_NEXT_ITERATION ||
-         class == HR_NODE_REF_NEXT_ITERATION;
+  return (n->consumers.count == 0 && n->control_consumers.count == 0) || hr_node_class_is_next_iteration(n->attrs.def->node_class);
 }
 
 static hr_status_t make_program(hr_worker_graph_t* g, hr_str_t config, hr_program_t* out) {

@@ -31,7 +31,7 @@ static void value_came(hr_rendezvous_waiter_t* self, hr_status_t take_status, hr
 static void cancel_recv(hr_worker_op_t* op) {
   recv_op_t* r = (recv_op_t*)op;
   if (hr_rendezvous_forget(r->step->rendezvous, hr_str(r->key), &r->waiter))
-    hr_worker_finish(op, HR_ERROR(CANCELLED, "[_Derived_]RecvTensor was cancelled by its caller"), NULL);
+    hr_worker_finish(op, HR_ERROR(CANCELLED, HR_DERIVED_MARK "RecvTensor was cancelled by its caller"), NULL);
 }
 
 /* The source must be a device of ours in its present life. */

@@ -115,7 +115,7 @@ static hr_status_t read_run(run_op_t* r) {
 
 /* --- the step --------------------------------------------------------------------------------------------------------------------- */
 
-static hr_status_t caller_is_gone(void) { return HR_ERROR(CANCELLED, "[_Derived_]RunGraph was cancelled by its caller"); }
+static hr_status_t caller_is_gone(void) { return HR_ERROR(CANCELLED, HR_DERIVED_MARK "RunGraph was cancelled by its caller"); }
 
 static void cancel_run(hr_worker_op_t* op) {
   run_op_t* r = (run_op_t*)op;

@@ -239,7 +239,7 @@ void hr_worker_delete_session(hr_worker_op_t* op) {
   hr_strbuf_init(&q.scratch);
   hr_status_t status = read_session_request(&op->call->request, &q);
   hr_worker_session_t* s = status ? NULL : take_session(op->w, q.handle);
-  if (s) end_session(op->w, s, HR_ERROR(CANCELLED, "[_Derived_]the session %.*s was closed", HR_STR_ARG(q.handle)));
+  if (s) end_session(op->w, s, HR_ERROR(CANCELLED, HR_DERIVED_MARK "the session %.*s was closed", HR_STR_ARG(q.handle)));
   hr_strbuf_deinit(&q.scratch);
   hr_worker_finish_empty(op, status); /* one that is not there is gone, which is what was wanted */
 }

@@ -8,7 +8,7 @@
  * Lock order: worker.mu, session.mu, step.mu; none of them is held while a rendezvous or a `done` is called. */
 #ifndef HR_DIST_WORKER_STATE_H
 #define HR_DIST_WORKER_STATE_H
-#include "dist/errand.h"
+#include "base/errand.h"
 #include "dist/heartbeat.h"
 #include "dist/message_builder.h"
 #include "dist/message_reader.h"
@@ -141,8 +141,6 @@ void hr_worker_start_errand(hr_worker_op_t* op, void (*run)(hr_errand_t* errand)
 static inline hr_worker_op_t* hr_worker_op_of_errand(hr_errand_t* e) {
   return (hr_worker_op_t*)((char*)e - offsetof(hr_worker_op_t, errand));
 }
-/* A failure that follows from another one elsewhere: masters do not report it while they know another. */
-HR_MUST_USE hr_status_t hr_worker_derived(hr_status_t take_status);
 
 enum { HR_WORKER_OP_BYTES = 640 }; /* of any method's op, which begins with an hr_worker_op_t */
 

@@ -16,7 +16,6 @@ static hr_status_t nothing(hr_kernel_ctx_t* k) {
 }
 
 int hr_flow_class(const hr_node_t* n) { return n->attrs.def->node_class; }
-bool hr_flow_class_is_merge(int class) { return class == HR_NODE_MERGE || class == HR_NODE_REF_MERGE; }
 
 hr_status_t hr_flow_is_needed(hr_node_t* const* nodes, int64_t count, bool* out) {
   *out = false;
@@ -64,7 +63,7 @@ static hr_status_t check_inputs(const flow_build_t* b, const hr_node_t* n) {
 static void mark_known(flow_build_t* b) { /* what the answers below depend on */
   for (int64_t i = 0; i < b->desc->node_count; ++i) {
     const hr_node_t* n = b->order[i];
-    if (hr_flow_class_is_merge(hr_flow_class(n)))
+    if (hr_node_class_is_merge(hr_flow_class(n)))
       for (int32_t j = 0; j < n->input_count; ++j) b->marks[hr_flow_real(b, n->inputs[j]).node->id] |= FLOW_READ_BY_MERGE;
   }
   for (int32_t i = 0; i < b->desc->fetch_count; ++i) b->marks[hr_flow_real(b, b->desc->fetches[i]).node->id] |= FLOW_FETCHED;
@@ -118,8 +117,7 @@ static hr_status_t make_values(flow_build_t* b) {
   for (int32_t i = 0; i < limit; ++i) b->values[i] = (flow_value_t){.slot = -1, .use = -1};
   for (int64_t i = 0; i < d->node_count; ++i) {
     const hr_node_t* n = b->order[i];
-    const bool invariant =
-        (hr_flow_class(n) == HR_NODE_ENTER || hr_flow_class(n) == HR_NODE_REF_ENTER) && hr_attrs_bool(&n->attrs, "is_constant");
+    const bool invariant = hr_node_class_is_enter(hr_flow_class(n)) && hr_attrs_bool(&n->attrs, "is_constant");
     for (int32_t j = 0; j < n->output_count; ++j) {
       flow_value_t* v = &b->values[b->base[n->id] + j];
       v->frame = hr_frames_of_output(&b->frames, n);

@@ -43,7 +43,6 @@ typedef struct {
 } flow_build_t;
 
 int hr_flow_class(const hr_node_t* n);
-bool hr_flow_class_is_merge(int class);
 hr_value_t hr_flow_real(const flow_build_t* b, hr_value_t v);
 
 /* flow_edges.c */

@@ -8,22 +8,18 @@
 enum { EFFECT_NO = 1, EFFECT_YES = 2, EFFECT_MOST_DEPTH = 64 };
 enum { FUNCTION_NODE = 3, NODE_OP = 2, NODE_INPUT = 3, NODE_ATTR = 5, VALUE_LIST = 1, VALUE_FUNC = 10, LIST_FUNC = 9, FUNC_NAME = 1 };
 
+static bool op_is_random(hr_str_t op) {
+  return hr_str_has_prefix(op, HR_STR("Random")) || hr_str_is(op, "Multinomial") || hr_str_is(op, "TruncatedNormal") ||
+         hr_str_is(op, "ParameterizedTruncatedNormal");
+}
+
 /* Ops that TensorFlow calls stateful and that only give values. */
 static bool op_is_quiet(hr_str_t op) {
-  static const char* const names[] = {"ReadVariableOp",
-                                      "ResourceGather",
-                                      "ResourceGatherNd",
-                                      "VarIsInitializedOp",
-                                      "VariableShape",
-                                      "Multinomial",
-                                      "ParameterizedTruncatedNormal",
-                                      "TruncatedNormal",
-                                      "DeviceIndex",
-                                      "DisableCopyOnRead",
-                                      "FakeParam"};
+  static const char* const names[] = {"ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp",
+                                      "VariableShape",  "DeviceIndex",    "DisableCopyOnRead", "FakeParam"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
     if (hr_str_is(op, names[i])) return true;
-  return hr_str_has_prefix(op, HR_STR("Random"));
+  return op_is_random(op);
 }
 
 typedef struct {
@@ -134,11 +130,6 @@ static hr_status_t effects_of(effects_t* e, const hr_function_t* f, bool* out) {
   return hr_map_set_ptr(e->memo, f, EFFECT_YES);
 }
 
-hr_status_t hr_effects_of_function(const hr_graph_t* g, hr_map_t* memo, const hr_function_t* f, bool* out) {
-  effects_t e = {.g = g, .memo = memo};
-  return effects_of(&e, f, out);
-}
-
 static hr_status_t effects_of_funcs(effects_t* e, const hr_attr_t* attr, bool* out) {
   const hr_func_attr_t* funcs = attr->is_list ? attr->u.funcs : attr->u.func;
   for (int32_t i = 0; i < (attr->is_list ? attr->count : 1) && !*out; ++i) HR_TRY(effects_of_name(e, funcs[i].name, out));
@@ -146,10 +137,7 @@ static hr_status_t effects_of_funcs(effects_t* e, const hr_attr_t* attr, bool* o
 }
 
 bool hr_effects_is_random(const hr_node_t* node) {
-  const hr_str_t op = node->attrs.def->name;
-  if (!(node->attrs.def->op->flags & HR_OP_IMPURE)) return false;
-  return hr_str_has_prefix(op, HR_STR("Random")) || hr_str_is(op, "Multinomial") || hr_str_is(op, "TruncatedNormal") ||
-         hr_str_is(op, "ParameterizedTruncatedNormal");
+  return (node->attrs.def->op->flags & HR_OP_IMPURE) && op_is_random(node->attrs.def->name);
 }
 
 hr_status_t hr_effects_of_node(const hr_graph_t* g, hr_map_t* memo, const hr_node_t* node, bool* out) {

@@ -7,7 +7,6 @@
 
 /* `memo`: function (pointer) to what was found; lives as long as the caller likes. */
 HR_MUST_USE hr_status_t hr_effects_of_node(const hr_graph_t* g, hr_map_t* memo, const hr_node_t* node, bool* out);
-HR_MUST_USE hr_status_t hr_effects_of_function(const hr_graph_t* g, hr_map_t* memo, const hr_function_t* f, bool* out);
 /* Whether the node gives another value each time, although it changes nothing: random numbers. */
 bool hr_effects_is_random(const hr_node_t* node);
 #endif

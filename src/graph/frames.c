@@ -14,15 +14,9 @@ typedef struct {
   int64_t head, tail;
 } frames_walk_t;
 
-static bool node_enters(const hr_node_t* n) {
-  return n->attrs.def->node_class == HR_NODE_ENTER || n->attrs.def->node_class == HR_NODE_REF_ENTER;
-}
-static bool node_exits(const hr_node_t* n) {
-  return n->attrs.def->node_class == HR_NODE_EXIT || n->attrs.def->node_class == HR_NODE_REF_EXIT;
-}
-static bool node_goes_on(const hr_node_t* n) {
-  return n->attrs.def->node_class == HR_NODE_NEXT_ITERATION || n->attrs.def->node_class == HR_NODE_REF_NEXT_ITERATION;
-}
+static bool node_enters(const hr_node_t* n) { return hr_node_class_is_enter(n->attrs.def->node_class); }
+static bool node_exits(const hr_node_t* n) { return hr_node_class_is_exit(n->attrs.def->node_class); }
+static bool node_goes_on(const hr_node_t* n) { return hr_node_class_is_next_iteration(n->attrs.def->node_class); }
 
 static const char* frame_text(const hr_frames_t* f, int32_t frame) {
   return frame == 0 ? "the root frame" : f->frames.data[frame].name.data;

@@ -5,8 +5,7 @@
 #include "op/node_class.h"
 
 bool hr_order_is_back_edge(const hr_node_t* producer, const hr_node_t* consumer) {
-  int from = producer->attrs.def->node_class, to = consumer->attrs.def->node_class;
-  return (from == HR_NODE_NEXT_ITERATION || from == HR_NODE_REF_NEXT_ITERATION) && (to == HR_NODE_MERGE || to == HR_NODE_REF_MERGE);
+  return hr_node_class_is_next_iteration(producer->attrs.def->node_class) && hr_node_class_is_merge(consumer->attrs.def->node_class);
 }
 
 typedef struct {

@@ -113,7 +113,7 @@ hr_status_t hr_prune_run(const hr_graph_t* g, const hr_prune_request_t* request,
   /* A loop's back edge makes the walk emit a Merge before its NextIteration or, entered from there, out of order: sort once more. */
   bool loops = false;
   for (int64_t i = 0; !status && i < out->nodes.count && !loops; ++i)
-    loops = out->nodes.data[i]->attrs.def->node_class == HR_NODE_MERGE || out->nodes.data[i]->attrs.def->node_class == HR_NODE_REF_MERGE;
+    loops = hr_node_class_is_merge(out->nodes.data[i]->attrs.def->node_class);
   if (!status && loops) status = hr_order_nodes(g, out->nodes.data, out->nodes.count);
   hr_map_deinit(&w.feeds);
   hr_vec_deinit(&w.stack);

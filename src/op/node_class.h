@@ -15,4 +15,11 @@ typedef enum {
 static inline bool hr_node_class_is_control_flow(int node_class) {
   return node_class >= HR_NODE_SWITCH && node_class <= HR_NODE_LOOP_COND;
 }
+/* Plain or of references. */
+static inline bool hr_node_class_is_merge(int node_class) { return node_class == HR_NODE_MERGE || node_class == HR_NODE_REF_MERGE; }
+static inline bool hr_node_class_is_enter(int node_class) { return node_class == HR_NODE_ENTER || node_class == HR_NODE_REF_ENTER; }
+static inline bool hr_node_class_is_exit(int node_class) { return node_class == HR_NODE_EXIT || node_class == HR_NODE_REF_EXIT; }
+static inline bool hr_node_class_is_next_iteration(int node_class) {
+  return node_class == HR_NODE_NEXT_ITERATION || node_class == HR_NODE_REF_NEXT_ITERATION;
+}
 #endif

@@ -94,11 +94,6 @@ bool hr_device_same_task(const hr_device_t* a, const hr_device_t* b) {
   return a->parts.task == b->parts.task && a->parts.replica == b->parts.replica && hr_str_equal(a->parts.job, b->parts.job);
 }
 
-hr_str_t hr_device_task_name(const hr_device_t* d) {
-  const char* end = strstr(d->name, "/device:");
-  return end ? (hr_str_t){d->name, (size_t)(end - d->name)} : hr_str(d->name);
-}
-
 /* Unique in this process by the counter, between processes by id, clock and the address space's layout. */
 uint64_t hr_device_new_incarnation(void) {
   static _Atomic uint64_t counter;

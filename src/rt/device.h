@@ -41,8 +41,6 @@ enum { HR_DEVICE_MOST_CPUS = 1024 };
 #define HR_DEVICE_CPU_MEMORY (INT64_C(256) << 20) /* what TensorFlow says of a CPU, whatever the machine has */
 #define HR_DEVICE_LOCAL_TASK "/job:localhost/replica:0/task:0"
 int32_t hr_device_set_find(const hr_device_set_t* s, hr_str_t full_name); /* -1 */
-/* Whether two devices are of one task. */
-hr_str_t hr_device_task_name(const hr_device_t* d); /* "/job:worker/replica:0/task:3" */
 bool hr_device_same_task(const hr_device_t* a, const hr_device_t* b);
 uint64_t hr_device_new_incarnation(void); /* random, not 0 */
 #endif

@@ -19,18 +19,13 @@ static const hr_node_t* first_reader(const hr_partition_state_t* s, const hr_nod
   return NULL;
 }
 
-static bool is_flow(const hr_node_t* n) {
-  const int class = n->attrs.def->node_class;
-  return class >= HR_NODE_SWITCH && class <= HR_NODE_LOOP_COND;
-}
-
 /* References are not moved: they lie with their variable. */
 void hr_partition_move_flow(hr_partition_state_t* s) {
   const hr_program_t* p = s->p;
   for (int64_t i = 0; i < p->live_count; ++i) {
     hr_node_t* n = p->live[i];
     const int class = n->attrs.def->node_class;
-    if (is_flow(n)) s->has_frames = true;
+    if (hr_node_class_is_control_flow(class)) s->has_frames = true;
     if ((class == HR_NODE_SWITCH || class == HR_NODE_EXIT) && n->inputs[0].node) move_beside(s, n, n->inputs[0].node);
   }
   for (int64_t i = p->live_count; s->has_frames && i-- > 0;) {

@@ -22,10 +22,7 @@ static bool is_client(const hr_node_t* n, int class) {
 static bool is_feed(const hr_node_t* n) { return n->attrs.def->node_class == HR_NODE_ARG || is_client(n, HR_NODE_RECV); }
 static bool is_fetch(const hr_node_t* n) { return is_client(n, HR_NODE_SEND); }
 
-static bool goes_back(const hr_node_t* src) {
-  const int class = src->attrs.def->node_class;
-  return class == HR_NODE_NEXT_ITERATION || class == HR_NODE_REF_NEXT_ITERATION;
-}
+static bool goes_back(const hr_node_t* src) { return hr_node_class_is_next_iteration(src->attrs.def->node_class); }
 
 static bool counts(const hr_partition_state_t* s, const hr_node_t* src) { return is_live(s, src) && !is_feed(src) && !goes_back(src); }
 
