@@ -11,8 +11,7 @@
 
 typedef struct hr_worker hr_worker_t;
 #define HR_WORKER_MOST_INFLATED ((size_t)1 << 30) /* bytes of a graph's constants that its message only claims ("a million zeros") */
-/* Stands in the message of a failure that only follows from another one elsewhere: masters report it only while they know no other. TensorFlow's
- * word. */
+/* In the message of a failure that follows from another one elsewhere: masters report it while they know no other. TensorFlow's word. */
 #define HR_DERIVED_MARK "[_Derived_]"
 
 typedef enum {

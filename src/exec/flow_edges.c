@@ -62,7 +62,8 @@ static void wait_for_node(edges_t* e, const hr_node_t* n, int32_t to, int32_t ki
 static void wait_for_input(edges_t* e, const hr_node_t* n, int32_t input, int32_t to) {
   const hr_value_t v = n->inputs[input], real = hr_flow_real(e->b, v);
   if (e->b->f->sites[to].action != HR_FLOW_MERGE) wait_for_value(e, v, to, HR_EDGE_PLAIN);
-  else add_edge(e, e->b->site_of[real.node->id], real.index, to, input, hr_node_class_is_enter(hr_flow_class(v.node)) ? HR_EDGE_MERGE_ENTER : HR_EDGE_MERGE);
+  else add_edge(e, e->b->site_of[real.node->id], real.index, to, input,
+                hr_node_class_is_enter(hr_flow_class(v.node)) ? HR_EDGE_MERGE_ENTER : HR_EDGE_MERGE);
 }
 
 static void each_edge(edges_t* e) {

@@ -256,18 +256,15 @@ static hr_status_t while_enter(lower_t* l, while_t* w) {
 
 static hr_status_t while_ask(lower_t* l, while_t* w) {
   const hr_node_t* n = l->node;
-  const int32_t type = HR_BOOL;
-  const int32_t* types = &type;
-  int32_t* given = NULL;
+  int32_t* types = NULL;
   int count = 0;
   const hr_func_attr_t* f = hr_attrs_find(&n->attrs, "cond")->u.func;
   const hr_function_t* function = NULL;
   hr_node_t* call = NULL;
   hr_value_t truth;
   HR_TRY(hr_expand_find(l->x, f->name, &function));
-  HR_TRY(hr_function_types(function, f->attrs, f->attr_count, true, &l->x->arena, &given, &count));
+  HR_TRY(hr_function_types(function, f->attrs, f->attr_count, true, &l->x->arena, &types, &count));
   if (count != 1) return HR_ERROR(INVALID_ARGUMENT, "the loop's condition has %d outputs, not 1", count);
-  types = given;
   HR_TRY(lower_call(l, "cond", f, w->merges, n->input_count, w->merges[w->pivot].node, types, 1, &call));
   HR_TRY(lower_add1(l, "ToBool", "truth", (hr_value_t){call, 0}, NULL, &truth));
   return lower_add(l, "LoopCond", "loop_cond", &truth, 1, NULL, &w->cond);
