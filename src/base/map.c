@@ -33,8 +33,11 @@ static hr_map_entry_t* map_probe(const hr_map_t* map, hr_str_t key, uint64_t has
   }
 }
 
-static bool map_grow(hr_map_t* map) {
-  hr_map_t grown = {NULL, map->count, map->capacity ? map->capacity * 2 : 16};
+/* True if so many entries are within three quarters. */
+static bool map_holds(int64_t capacity, int64_t count) { return count <= capacity / 4 * 3; }
+
+static bool map_grow(hr_map_t* map, int64_t capacity) {
+  hr_map_t grown = {NULL, map->count, capacity};
   grown.entries = hr_alloc_array((size_t)grown.capacity, sizeof *grown.entries);
   if (!grown.entries) return false;
   uint64_t mask = (uint64_t)grown.capacity - 1;
@@ -49,8 +52,15 @@ static bool map_grow(hr_map_t* map) {
   return true;
 }
 
+hr_status_t hr_map_reserve(hr_map_t* map, int64_t more) {
+  int64_t capacity = map->capacity ? map->capacity : 16;
+  if (more > INT64_MAX / 8 - map->count) return hr_status_out_of_memory();
+  while (!map_holds(capacity, map->count + more)) capacity *= 2;
+  return capacity == map->capacity || map_grow(map, capacity) ? NULL : hr_status_out_of_memory();
+}
+
 static hr_status_t map_put(hr_map_t* map, hr_str_t key, uint64_t hash, bool by_pointer, uintptr_t value, bool replace, bool* out_added) {
-  if ((map->count + 1) * 4 > map->capacity * 3 && !map_grow(map)) return hr_status_out_of_memory();
+  if (!map_holds(map->capacity, map->count + 1) && !map_grow(map, map->capacity ? map->capacity * 2 : 16)) return hr_status_out_of_memory();
   hr_map_entry_t* e = map_probe(map, key, hash, by_pointer);
   bool added = e->hash == 0;
   if (added) {

@@ -19,6 +19,8 @@ typedef struct {
 
 void hr_map_init(hr_map_t* map);
 void hr_map_deinit(hr_map_t* map);
+/* Room for `more` entries more, so that adding them moves none. */
+HR_MUST_USE hr_status_t hr_map_reserve(hr_map_t* map, int64_t more);
 HR_MUST_USE hr_status_t hr_map_set(hr_map_t* map, hr_str_t key, uintptr_t value);     /* adds or replaces */
 /* Adds unless present; *out_added says which. */
 HR_MUST_USE hr_status_t hr_map_add(hr_map_t* map, hr_str_t key, uintptr_t value, bool* out_added);

@@ -139,6 +139,7 @@ static hr_status_t add_close_loops(hr_import_t* im) {
 hr_status_t hr_import_add_nodes(hr_import_t* im, hr_import_results_t* results) {
   add_t a = {.im = im};
   hr_status_t status = hr_vec_reserve(&im->g->nodes, im->nodes.count);
+  if (!status) status = hr_map_reserve(&im->g->by_name, im->nodes.count);
   if (!status) status = hr_vec_reserve(&results->added, im->nodes.count);
   for (int64_t i = 0; !status && i < im->order.count; ++i) status = add_node(&a, &im->nodes.data[im->order.data[i]]);
   if (!status) status = add_close_loops(im);

@@ -8,6 +8,7 @@
 
 /* --- names ----------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t link_names(hr_import_t* im) {
+  HR_TRY(hr_map_reserve(&im->by_name, im->nodes.count));
   for (int64_t i = 0; i < im->nodes.count; ++i) {
     bool added = false;
     hr_str_t name = im->nodes.data[i].name;

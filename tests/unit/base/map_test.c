@@ -20,6 +20,22 @@ HR_TEST(empty_map) {
   hr_map_deinit(&m);
 }
 
+HR_TEST(reserved_room_is_used) {
+  hr_map_t m;
+  hr_map_init(&m);
+  HR_CHECK_OK(hr_map_set(&m, name_of(0), 1));
+  HR_CHECK_OK(hr_map_reserve(&m, KEYS - 1));
+  const hr_map_entry_t* entries = m.entries;
+  for (int i = 1; i < KEYS; ++i) HR_CHECK_OK(hr_map_set(&m, name_of(i), (uintptr_t)i + 1));
+  HR_CHECK(m.entries == entries && m.count == KEYS && m.capacity == 1024);
+  uintptr_t value = 0;
+  for (int i = 0; i < KEYS; ++i) HR_CHECK(hr_map_find(&m, name_of(i), &value) && value == (uintptr_t)i + 1);
+  HR_CHECK_OK(hr_map_reserve(&m, 0));
+  HR_CHECK(m.entries == entries);
+  HR_CHECK_CODE(hr_map_reserve(&m, INT64_MAX), HR_RESOURCE_EXHAUSTED, "memory");
+  hr_map_deinit(&m);
+}
+
 HR_TEST(random_walk_agrees_with_a_model) {
   hr_map_t m;
   hr_map_init(&m);
