@@ -70,8 +70,8 @@ static void task_died(hr_heartbeat_watch_t* self, int32_t task, hr_status_t take
   if (keep_failure(s, take_why, false)) hr_fanout_cancel(s->fanout);
 }
 
-/* The status that an answer carries in its body. */
-static hr_status_t body_status(const hr_message_t* response) {
+/* The status that an answer carries in its body, and whether nothing is left of the step there. */
+static hr_status_t body_status(const hr_message_t* response, bool* out_settled) {
   hr_message_reader_t r = hr_message_reader_make(response);
   uint64_t code = 0;
   hr_strbuf_t text;
@@ -84,6 +84,7 @@ static hr_status_t body_status(const hr_message_t* response) {
     hr_message_reader_t span;
     if ((status = hr_message_reader_next(&r, &key, &value, &span))) break;
     if (key == HR_KEY_VARINT(5)) code = value;
+    if (key == HR_KEY_VARINT(HR_WORKER_SETTLED)) *out_settled = value != 0;
     if (key == HR_KEY_SPAN(6)) status = hr_message_reader_flat(span, &text, &message);
   }
   if (!status && code) {
@@ -96,7 +97,7 @@ static hr_status_t body_status(const hr_message_t* response) {
 
 static void part_replied(hr_fanout_t* f, hr_fanout_call_t* call) {
   cluster_step_t* s = f->arg;
-  if (!call->status) call->status = body_status(&call->response);
+  if (!call->status) call->status = body_status(&call->response, &call->is_settled);
   if (!call->status) return;
   const bool is_derived = status_is_derived(call->status);
   hr_status_t told = hr_status_note(hr_status_retain(call->status), "From %s", f->cluster->tasks[call->task].name.data);
@@ -128,15 +129,16 @@ static hr_status_t run_request(const hr_cluster_runner_t* r, int32_t part, const
   hr_writer_bool(&m.bytes, 9, true);
   hr_writer_bool(&m.bytes, 10, true);
   hr_writer_i64(&m.bytes, 11, hr_random_id_request());
+  if (!ask->is_partial) hr_writer_bool(&m.bytes, HR_WORKER_SETTLED, true);
   return hr_message_builder_take(&m, out);
 }
 
-/* Other tasks first: they work while this one does. */
+/* Other tasks first: this one's part runs here, before its start returns. */
 static void start_parts(cluster_step_t* s) {
   const hr_cluster_runner_t* r = s->runner;
   for (int own = 0; own < 2; ++own) {
     for (int32_t i = 0; i < r->graph.part_count; ++i) {
-      if ((i == r->graph.client_part) != (own == 1)) continue;
+      if ((r->tasks[i] == s->fanout->cluster->self) != (own == 1)) continue;
       hr_message_t request = {0};
       hr_status_t status = run_request(r, i, s->ask, &request);
       if (!status) {
@@ -218,11 +220,15 @@ static hr_status_t read_answers(cluster_step_t* s, hr_tensor_t* out_fetches) {
 /* --- the step ------------------------------------------------------------------------------------------------------------------------- */
 
 /* Behind the step, which does not wait: whatever is left of it on the workers. */
-static void clean_up(hr_cluster_runner_t* r, int64_t step_id) {
+static void clean_up(hr_cluster_runner_t* r, const hr_fanout_t* step, int64_t step_id) {
   hr_cluster_backend_t* b = r->backend;
   hr_fanout_t* f = NULL;
+  int32_t left = 0;
+  for (int32_t i = 0; i < step->count; ++i) left += !step->calls[i].is_settled;
+  if (!left) return;
   hr_status_t status = hr_fanout_create(b->cluster, b->worker, r->graph.part_count, &f);
   for (int32_t i = 0; !status && i < r->graph.part_count; ++i) {
+    if (step->calls[i].is_settled) continue;
     hr_message_builder_t m;
     hr_message_builder_init(&m);
     hr_writer_i64(&m.bytes, 1, step_id);
@@ -271,10 +277,11 @@ hr_status_t hr_cluster_step_ask(hr_cluster_runner_t* r, const hr_cluster_ask_t* 
   HR_TRY(hr_fanout_create(r->backend->cluster, r->backend->worker, r->graph.part_count, &s.fanout));
   hr_mutex_init(&s.mu);
   s.fanout->replied = part_replied;
+  s.fanout->may_block = true;
   s.fanout->arg = &s;
   hr_status_t status = run_parts(&s);
   if (!status) status = read_answers(&s, out_fetches);
-  if (end || status) clean_up(r, ask->step_id);
+  if (end || status) clean_up(r, s.fanout, ask->step_id);
   hr_fanout_destroy(s.fanout);
   hr_mutex_deinit(&s.mu);
   return status;

@@ -106,6 +106,11 @@ static void start_wire(hr_fanout_t* f, hr_fanout_call_t* call, const char* path,
   f->cluster->transport->call(channel, path, take_request, deadline_ms, wait_for_ready, &call->wire);
 }
 
+static void own_begun(hr_worker_call_t* self) {
+  hr_fanout_call_t* call = CONTAINER_OF(self, own);
+  call_begun(call->fanout, call);
+}
+
 void hr_fanout_start(hr_fanout_t* f, int32_t index, int32_t task, hr_worker_method_t method, hr_message_t* take_request,
                      int64_t deadline_ms, bool wait_for_ready) {
   hr_fanout_call_t* call = &f->calls[index];
@@ -115,7 +120,7 @@ void hr_fanout_start(hr_fanout_t* f, int32_t index, int32_t task, hr_worker_meth
   ++f->left;
   hr_mutex_unlock(&f->mu);
   if (call->is_own) {
-    call->own = (hr_worker_call_t){.method = method, .request = *take_request, .done = own_done, .peer = HR_STR("")};
+    call->own = (hr_worker_call_t){.method = method, .request = *take_request, .done = own_done, .peer = HR_STR(""), .begun = f->may_block ? own_begun : NULL};
     *take_request = (hr_message_t){0};
     hr_worker_call(f->worker, &call->own);
   } else {

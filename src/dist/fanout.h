@@ -15,6 +15,7 @@ typedef struct {
   int32_t task;            /* index in the cluster */
   bool is_own;
   bool has_begun, has_ended; /* guarded by the fan-out's mu */
+  bool is_settled;         /* of `replied`'s */
   hr_status_t status;      /* once it has ended; the fan-out's */
   hr_message_t response;
 } hr_fanout_call_t;
@@ -24,6 +25,7 @@ struct hr_fanout {
   hr_worker_t* worker;
   /* When set: called once for each call when it has ended, before it counts as ended, on any thread; may cancel. */
   void (*replied)(hr_fanout_t* f, hr_fanout_call_t* call);
+  bool may_block;          /* this task's own step runs within hr_fanout_start: start it last */
   void (*ended)(void* arg); /* when set: all have ended and the fan-out, which had been detached, is gone */
   void* arg;               /* of the caller's */
   hr_mutex_t mu;

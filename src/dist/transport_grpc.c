@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libheadrace_grpc.so on gRPC's C core: the table, the queues' threads, slices both ways.
+/* libheadrace_grpc.so on gRPC's C core: the table, the queue and its threads, slices both ways.
  *
  * A slice that is sent borrows its owner's memory until gRPC has written it; a slice that is received stays gRPC's until it is released.
  * Surprise: a small slice lies within the grpc_slice itself, so received slices are kept in one block that stays where it is. */
@@ -15,53 +15,73 @@ const hr_transport_grpc_host_t* hr_transport_grpc_host;
 
 /* --- threads ------------------------------------------------------------------------------------------------------------------------- */
 
-enum { QUEUE_THREADS = 2 };
-typedef struct {
-  grpc_completion_queue* queue;
-  atomic_int threads;
-} queue_service_t;
+/* One queue for all that the process calls and serves, and one thread that takes its events: with two, gRPC wakes one at each event of the
+ * other's, which costs more than most events are worth. While messages are large a helper joins, so that one is copied while the bytes of
+ * another come in. */
+enum { LARGE_BYTES = 1 << 17, HELPED_EVENTS = 64 };
+static pthread_once_t queue_once = PTHREAD_ONCE_INIT;
+static grpc_completion_queue* queue; /* lives as long as the process */
+static hr_status_t queue_failure;
+static pthread_mutex_t help_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t help_wanted = PTHREAD_COND_INITIALIZER;
+static atomic_int helped; /* events that the helper is still to stay for */
 static _Thread_local bool is_queue_thread;
 
 bool hr_transport_grpc_is_thread(void) { return is_queue_thread; }
 
-static void end_service(queue_service_t* s) {
-  if (atomic_fetch_sub(&s->threads, 1) != 1) return;
-  grpc_completion_queue_destroy(s->queue);
-  hr_transport_grpc_host->free(s);
+static void take_event(void) {
+  const grpc_event e = grpc_completion_queue_next(queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+  if (atomic_load_explicit(&helped, memory_order_relaxed) > 0) atomic_fetch_sub_explicit(&helped, 1, memory_order_relaxed);
+  if (e.type != GRPC_OP_COMPLETE) return;
+  hr_transport_grpc_tag_t* tag = e.tag;
+  tag->ended(tag, e.success != 0);
 }
 
 static void* serve_queue(void* arg) {
-  queue_service_t* s = arg;
+  (void)arg;
   is_queue_thread = true;
-  for (;;) {
-    const grpc_event e = grpc_completion_queue_next(s->queue, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
-    if (e.type == GRPC_QUEUE_SHUTDOWN) break;
-    if (e.type != GRPC_OP_COMPLETE) continue;
-    hr_transport_grpc_tag_t* tag = e.tag;
-    tag->ended(tag, e.success != 0);
-  }
-  end_service(s);
+  for (;;) take_event();
   return NULL;
 }
 
-hr_status_t hr_transport_grpc_serve(grpc_completion_queue* take_queue) {
-  queue_service_t* s = hr_transport_grpc_host->alloc(sizeof *s);
-  if (!s) {
-    grpc_completion_queue_shutdown(take_queue);
-    grpc_completion_queue_destroy(take_queue);
-    return hr_transport_grpc_host->out_of_memory();
+static void* help_queue(void* arg) {
+  (void)arg;
+  is_queue_thread = true;
+  for (;;) {
+    pthread_mutex_lock(&help_mutex);
+    while (atomic_load(&helped) <= 0) pthread_cond_wait(&help_wanted, &help_mutex);
+    pthread_mutex_unlock(&help_mutex);
+    while (atomic_load_explicit(&helped, memory_order_relaxed) > 0) take_event();
   }
-  s->queue = take_queue;
-  atomic_init(&s->threads, QUEUE_THREADS);
-  int started = 0;
-  for (pthread_t thread; started < QUEUE_THREADS && pthread_create(&thread, NULL, serve_queue, s) == 0; ++started) {
-    (void)pthread_setname_np(thread, "hr-grpc");
-    pthread_detach(thread);
-  }
-  if (started == QUEUE_THREADS) return NULL;
-  if (started == 0) grpc_completion_queue_shutdown(take_queue);
-  for (int i = started; i < QUEUE_THREADS; ++i) end_service(s);
-  return started ? NULL : GRPC_PART_ERROR(RESOURCE_EXHAUSTED, "cannot start a thread for calls between tasks");
+  return NULL;
+}
+
+static void want_help(void) {
+  if (atomic_exchange(&helped, HELPED_EVENTS) > 0) return;
+  pthread_mutex_lock(&help_mutex);
+  pthread_cond_signal(&help_wanted);
+  pthread_mutex_unlock(&help_mutex);
+}
+
+static bool start_thread(void* (*run)(void*)) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, run, NULL)) return false;
+  (void)pthread_setname_np(thread, "hr-grpc");
+  pthread_detach(thread);
+  return true;
+}
+
+static void start_queue(void) {
+  queue = grpc_completion_queue_create_for_next(NULL);
+  if (!start_thread(serve_queue)) queue_failure = GRPC_PART_ERROR(RESOURCE_EXHAUSTED, "cannot start a thread for calls between tasks");
+  else (void)start_thread(help_queue); /* without it one does all */
+}
+
+hr_status_t hr_transport_grpc_queue(grpc_completion_queue** out) {
+  pthread_once(&queue_once, start_queue);
+  *out = queue;
+  if (!queue_failure) return NULL;
+  return GRPC_PART_ERROR(RESOURCE_EXHAUSTED, "%s", hr_transport_grpc_host->message_of(queue_failure));
 }
 
 /* --- slices -------------------------------------------------------------------------------------------------------------------------- */
@@ -152,6 +172,7 @@ hr_status_t hr_transport_grpc_unpack(grpc_byte_buffer* take_buffer, hr_message_t
   *out = (hr_message_t){0};
   if (!take_buffer) return NULL;
   hr_status_t status = NULL;
+  if (grpc_byte_buffer_length(take_buffer) >= LARGE_BYTES) want_help();
   if (take_buffer->type == GRPC_BB_RAW && take_buffer->data.raw.compression != GRPC_COMPRESS_NONE)
     status = unpack_compressed(take_buffer, out);
   else if (take_buffer->data.raw.slice_buffer.count)

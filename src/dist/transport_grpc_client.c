@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls to other tasks: one batch each, one completion queue for all channels of the process. A channel reconnects by itself, at most a
+/* Calls to other tasks: one batch each. A channel reconnects by itself, at most a
  * second apart; it shares no connection with another channel. */
 #include <errno.h>
 #include <grpc/byte_buffer.h>
@@ -22,22 +22,13 @@ typedef struct client_call {
 
 struct hr_channel {
   grpc_channel* channel;
+  grpc_completion_queue* queue; /* borrowed */
   pthread_mutex_t mu;
   pthread_cond_t ended;
   client_call_t* calls; /* whose `done` has not returned */
   int64_t in_flight;
   bool is_gone;         /* the last call frees it */
 };
-
-static pthread_once_t queue_once = PTHREAD_ONCE_INIT;
-static grpc_completion_queue* client_queue;
-static hr_status_t queue_failure;
-
-static void start_queue(void) {
-  grpc_completion_queue* queue = grpc_completion_queue_create_for_next(NULL);
-  queue_failure = hr_transport_grpc_serve(queue);
-  if (!queue_failure) client_queue = queue;
-}
 
 /* --- channels ------------------------------------------------------------------------------------------------------------------------ */
 
@@ -87,13 +78,14 @@ static void free_channel(hr_channel_t* c) {
 }
 
 hr_status_t hr_transport_grpc_connect(hr_str_t address, const hr_tls_t* tls, hr_channel_t** out) {
-  pthread_once(&queue_once, start_queue);
-  if (!client_queue) return GRPC_PART_ERROR(RESOURCE_EXHAUSTED, "%s", hr_transport_grpc_host->message_of(queue_failure));
+  grpc_completion_queue* queue;
+  HR_TRY(hr_transport_grpc_queue(&queue));
   grpc_channel_credentials* credentials = NULL;
   HR_TRY(make_credentials(tls, &credentials));
   hr_channel_t* c = hr_transport_grpc_host->alloc(sizeof *c);
   char* text = hr_transport_grpc_text(address);
   if (c) {
+    c->queue = queue;
     pthread_mutex_init(&c->mu, NULL);
     pthread_cond_init(&c->ended, NULL);
     if (text) c->channel = create_channel(text, credentials);
@@ -212,7 +204,7 @@ static client_call_t* make_call(hr_channel_t* channel, const char* method, hr_me
   c->details = grpc_empty_slice();
   grpc_metadata_array_init(&c->head);
   grpc_metadata_array_init(&c->tail);
-  c->call = grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS, client_queue, path, NULL, deadline, NULL);
+  c->call = grpc_channel_create_call(channel->channel, NULL, GRPC_PROPAGATE_DEFAULTS, channel->queue, path, NULL, deadline, NULL);
   grpc_slice_unref(path);
   return c;
 }

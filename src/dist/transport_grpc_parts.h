@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of libheadrace_grpc.so: completion queues as the engine of both sides.
+/* The inside of libheadrace_grpc.so: a completion queue as the engine of both sides.
  *
- * Everything that gRPC ends is a tag; a tag's first member is the function to call, on a queue's thread. */
+ * Everything that gRPC ends is a tag; a tag's first member is the function to call, on a thread of the queue's. */
 #ifndef HR_DIST_TRANSPORT_GRPC_PARTS_H
 #define HR_DIST_TRANSPORT_GRPC_PARTS_H
 #include <grpc/grpc.h>
@@ -16,8 +16,7 @@ typedef struct hr_transport_grpc_tag {
   void (*ended)(struct hr_transport_grpc_tag* self, bool ok);
 } hr_transport_grpc_tag_t;
 
-/* Two threads that serve a queue until it is shut down, then destroy it and end. */
-HR_MUST_USE hr_status_t hr_transport_grpc_serve(grpc_completion_queue* take_queue);
+HR_MUST_USE hr_status_t hr_transport_grpc_queue(grpc_completion_queue** out); /* the process's, which is never shut down */
 bool hr_transport_grpc_is_thread(void); /* whether the caller is such a thread */
 
 /* Message <-> byte buffer, without copies of large slices. Neither takes the message's memory on failure. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A listener: one gRPC server and its queue. Some calls are always asked for ahead; each that arrives goes
+/* A listener: one gRPC server. Some calls are always asked for ahead; each that arrives goes
  *
  *   asked -> reading -> handled ........ -> replying -> over
  *                           \-> closed (the caller has gone: `cancelled`, once, unless it was answered)
@@ -45,7 +45,7 @@ struct server_call {
 struct hr_listener {
   hr_transport_grpc_tag_t shut;      /* the server's end */
   grpc_server* server;
-  grpc_completion_queue* queue;
+  grpc_completion_queue* queue;      /* borrowed */
   void (*handle)(void* arg, hr_request_t* request);
   void* arg;
   hr_listener_limits_t limits;
@@ -62,7 +62,6 @@ struct hr_listener {
 
 static void release_listener(hr_listener_t* l) {
   if (atomic_fetch_sub(&l->refs, 1) != 1) return;
-  grpc_completion_queue_shutdown(l->queue); /* only now: a late answer needs it. Its threads drain it and end */
   pthread_cond_destroy(&l->changed);
   pthread_mutex_destroy(&l->mu);
   hr_transport_grpc_host->free(l->peers);
@@ -402,6 +401,8 @@ static void init_monotonic(pthread_cond_t* c) {
 hr_status_t hr_transport_grpc_listen(hr_str_t host, int port, const hr_tls_t* tls, const hr_listener_limits_t* limits,
                                      void (*handle)(void* arg, hr_request_t* request), void* arg, hr_listener_t** out, int* out_port) {
   static const hr_listener_limits_t no_limits;
+  grpc_completion_queue* queue;
+  HR_TRY(hr_transport_grpc_queue(&queue));
   grpc_server_credentials* credentials = NULL;
   HR_TRY(make_server_credentials(tls, &credentials));
   hr_listener_t* l = hr_transport_grpc_host->alloc(sizeof *l);
@@ -418,15 +419,10 @@ hr_status_t hr_transport_grpc_listen(hr_str_t host, int port, const hr_tls_t* tl
   pthread_mutex_init(&l->mu, NULL);
   init_monotonic(&l->changed);
   l->server = create_server(&l->limits);
-  l->queue = grpc_completion_queue_create_for_next(NULL);
+  l->queue = queue;
   grpc_server_register_completion_queue(l->server, l->queue, NULL);
   hr_status_t status = bind_port(l, host, port, credentials, out_port);
   grpc_server_credentials_release(credentials);
-  hr_status_t no_threads = hr_transport_grpc_serve(l->queue);
-  if (no_threads) { /* nothing serves the queue: what is left of the server stays */
-    hr_transport_grpc_host->status_release(status);
-    return no_threads;
-  }
   if (status) {
     hr_transport_grpc_stop(l, 0);
     return status;

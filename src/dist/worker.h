@@ -38,17 +38,23 @@ void hr_worker_stop(hr_worker_t* w, int64_t grace_ms);
 /* Stops and gives up the caller's reference; calls that have not ended (a kernel that does not) keep the rest alive. Accepts NULL. */
 void hr_worker_release(hr_worker_t* w);
 
+/* A field of ours, which others skip. In a RunGraphRequest: the master would like to know whether it can do without a CleanupGraph; in the
+ * response: it can, nothing is left of the step here. */
+enum { HR_WORKER_SETTLED = 1000 };
+
 typedef struct hr_worker_call {
   hr_worker_method_t method;
   hr_message_t request;          /* the worker's once the call is made */
   void (*done)(struct hr_worker_call* self, hr_status_t take_status, hr_message_t* take_response);
   hr_str_t peer;                 /* for limits; "" : this task */
+  /* When set: the caller's thread may block, and runs the step of a RunGraph; called first, since `cancel` is safe from then on. */
+  void (*begun)(struct hr_worker_call* self);
   void* state;                   /* the worker's while it runs */
 } hr_worker_call_t;              /* memory of the caller until done */
 
 void hr_worker_call(hr_worker_t* w, hr_worker_call_t* call);
 /* The caller gave up: the step of a RunGraph ends, the wait of a RecvTensor too; `done` still comes, perhaps from within. From when
- * hr_worker_call has returned until `done` has. */
+ * `begun` was called or hr_worker_call has returned until `done` has. */
 void hr_worker_cancel(hr_worker_t* w, hr_worker_call_t* call);
 const hr_device_set_t* hr_worker_devices(const hr_worker_t* w);
 #endif

@@ -26,7 +26,7 @@ typedef struct {
   hr_arena_t arena;           /* the texts */
   hr_str_t session_handle, graph_handle;
   int64_t step_id, request_id;
-  bool is_created, is_partial, is_last, store_errors, record_timeline, record_graphs;
+  bool is_created, is_partial, is_last, asks_settled, store_errors, record_timeline, record_graphs;
   HR_VEC(run_feed_t) feeds;
   HR_VEC(hr_str_t) keys;
   hr_message_builder_t answer;
@@ -95,6 +95,7 @@ static hr_status_t read_field(run_op_t* r, uint32_t key, uint64_t value, hr_mess
     case HR_KEY_SPAN(8): return read_text(r, span, &r->session_handle);
     case HR_KEY_VARINT(9): r->store_errors = value != 0; break;
     case HR_KEY_VARINT(10): r->is_created = value != 0; break;
+    case HR_KEY_VARINT(HR_WORKER_SETTLED): r->asks_settled = value != 0; break;
     case HR_KEY_VARINT(11): r->request_id = (int64_t)value; break;
   }
   return NULL;
@@ -353,8 +354,10 @@ static void run_errand(hr_errand_t* errand) {
   run_op_t* r = (run_op_t*)hr_worker_op_of_errand(errand);
   hr_message_t answer = {0};
   hr_status_t status = run_call(r);
-  if (!status) hr_writer_bytes(&r->answer.bytes, 3, "", 0); /* an empty cost_graph, as TensorFlow's */
-  else if (r->store_errors) {
+  if (!status) {
+    hr_writer_bytes(&r->answer.bytes, 3, "", 0); /* an empty cost_graph, as TensorFlow's */
+    if (r->asks_settled && !r->is_partial && hr_worker_step_settle(r->op.w, r->step)) hr_writer_bool(&r->answer.bytes, HR_WORKER_SETTLED, true);
+  } else if (r->store_errors) {
     answer_failure(r, status);
     status = NULL;
   }
@@ -373,5 +376,10 @@ void hr_worker_run_graph(hr_worker_op_t* op) {
   hr_message_builder_init(&r->answer);
   op->cancel = cancel_run;
   op->destroy = destroy_run;
-  hr_worker_start_errand(op, run_errand);
+  if (!op->call->begun) {
+    hr_worker_start_errand(op, run_errand);
+    return;
+  }
+  op->call->begun(op->call);
+  run_errand(&op->errand);
 }

@@ -95,6 +95,8 @@ void hr_worker_step_end(hr_worker_step_t* step, hr_status_t take_why);
 /* Ends it and takes it off the table. */
 void hr_worker_step_remove(hr_worker_t* w, int64_t id, hr_status_t take_why);
 void hr_worker_step_remove_of(hr_worker_t* w, const hr_worker_session_t* session, hr_status_t take_why); /* NULL: all */
+/* Its graph has run: off the table when no value is left in it and nobody else is at it; true then. */
+bool hr_worker_step_settle(hr_worker_t* w, hr_worker_step_t* step);
 /* Those that have been asked for longer than a minute and that nobody runs. */
 void hr_worker_step_remove_unclaimed(hr_worker_t* w);
 

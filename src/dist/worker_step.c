@@ -96,6 +96,21 @@ void hr_worker_step_remove(hr_worker_t* w, int64_t id, hr_status_t take_why) {
   else hr_status_release(take_why);
 }
 
+/* References are gained from the table, under w->mu, or from one that is held. */
+bool hr_worker_step_settle(hr_worker_t* w, hr_worker_step_t* step) {
+  uintptr_t found = 0;
+  const void* key = (const void*)(uintptr_t)step->id;
+  enum { TABLE_AND_CALLER = 2 };
+  hr_mutex_lock(&w->mu);
+  const bool settled = atomic_load_explicit(&step->refs, memory_order_acquire) == TABLE_AND_CALLER &&
+                       hr_map_find_ptr(&w->steps, key, &found) && (hr_worker_step_t*)found == step &&
+                       hr_rendezvous_is_empty(step->rendezvous);
+  if (settled) hr_map_remove_ptr(&w->steps, key);
+  hr_mutex_unlock(&w->mu);
+  if (settled) hr_worker_step_release(step);
+  return settled;
+}
+
 static bool step_is_of(hr_worker_step_t* step, const hr_worker_session_t* session, int64_t before_ns) {
   hr_mutex_lock(&step->mu);
   const bool is_of = before_ns ? !step->session && step->since_ns < before_ns : !session || step->session == session;

@@ -262,6 +262,13 @@ static hr_rendezvous_waiter_t* clear_places(hr_rendezvous_t* r) {
   return all;
 }
 
+bool hr_rendezvous_is_empty(hr_rendezvous_t* r) {
+  hr_mutex_lock(&r->mu);
+  const bool is_empty = r->places.count == 0;
+  hr_mutex_unlock(&r->mu);
+  return is_empty;
+}
+
 void hr_rendezvous_abort(hr_rendezvous_t* r, hr_status_t take_why) {
   hr_rendezvous_waiter_t* all = NULL;
   hr_mutex_lock(&r->mu);

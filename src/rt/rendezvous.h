@@ -40,5 +40,6 @@ void hr_rendezvous_receive(hr_rendezvous_t* r, hr_str_t key, hr_rendezvous_waite
 void hr_rendezvous_receive_local(hr_rendezvous_t* r, hr_str_t key, hr_rendezvous_waiter_t* waiter);
 /* Takes a waiter of receive_local back (its caller is gone): true when it will not be called, false when it was or is being called. */
 bool hr_rendezvous_forget(hr_rendezvous_t* r, hr_str_t key, hr_rendezvous_waiter_t* waiter);
+bool hr_rendezvous_is_empty(hr_rendezvous_t* r); /* neither values nor receivers wait */
 void hr_rendezvous_abort(hr_rendezvous_t* r, hr_status_t take_why);
 #endif
