@@ -120,7 +120,8 @@ void hr_fanout_start(hr_fanout_t* f, int32_t index, int32_t task, hr_worker_meth
   ++f->left;
   hr_mutex_unlock(&f->mu);
   if (call->is_own) {
-    call->own = (hr_worker_call_t){.method = method, .request = *take_request, .done = own_done, .peer = HR_STR(""), .begun = f->may_block ? own_begun : NULL};
+    call->own = (hr_worker_call_t){.method = method, .request = *take_request, .done = own_done, .peer = HR_STR("")};
+    if (f->may_block) call->own.begun = own_begun;
     *take_request = (hr_message_t){0};
     hr_worker_call(f->worker, &call->own);
   } else {

@@ -356,7 +356,8 @@ static void run_errand(hr_errand_t* errand) {
   hr_status_t status = run_call(r);
   if (!status) {
     hr_writer_bytes(&r->answer.bytes, 3, "", 0); /* an empty cost_graph, as TensorFlow's */
-    if (r->asks_settled && !r->is_partial && hr_worker_step_settle(r->op.w, r->step)) hr_writer_bool(&r->answer.bytes, HR_WORKER_SETTLED, true);
+    if (r->asks_settled && !r->is_partial && hr_worker_step_settle(r->op.w, r->step))
+      hr_writer_bool(&r->answer.bytes, HR_WORKER_SETTLED, true);
   } else if (r->store_errors) {
     answer_failure(r, status);
     status = NULL;
