@@ -4,6 +4,7 @@
  * feed, 4 request_id; the response = 1 fetch, 2 metadata. */
 #include "base/alloc.h"
 #include "dist/master_state.h"
+#include "dist/node_tag.h"
 
 struct hr_master_callable {
   hr_master_callable_t* next;
@@ -169,7 +170,7 @@ hr_status_t hr_master_run_callable(hr_master_job_t* j) {
   if (!status) status = hr_master_session_find(j->m, r.session, &s);
   if (!status) status = find_callable(s, r.handle, false, &c);
   if (!status && !(status = hr_master_session_begin_step(j->m))) {
-    status = run_callable(j, c, &n);
+    status = hr_node_tag_add(run_callable(j, c, &n));
     hr_master_session_end_step(j->m);
   }
   callable_release(c);

@@ -244,7 +244,7 @@ static hr_master_partial_t* find_partial(hr_master_session_t* s, hr_str_t handle
   return p;
 }
 
-static void close_cancel(void* arg) { hr_cancel_start(arg, HR_ERROR(CANCELLED, "the session was closed")); }
+static void close_cancel(void* arg) { hr_cancel_start(arg, HR_ERROR(CANCELLED, "the step was cancelled: the session was closed")); }
 
 /* Inside the session's gate, and ended by its closing. */
 static hr_status_t run_inside(hr_master_partial_t* p, hr_master_session_t* s, const hr_run_t* part, hr_cancel_t* cancel, int32_t* places,

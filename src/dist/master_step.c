@@ -3,6 +3,7 @@
  * store_errors_in_response_body, 8 request_id. RunStepResponse = 1 tensor, 2 metadata, 3 status_code, 4 status_error_message. */
 #include "base/alloc.h"
 #include "dist/master_partial.h"
+#include "dist/node_tag.h"
 
 typedef struct {
   hr_master_names_t names;
@@ -129,7 +130,7 @@ hr_status_t hr_master_run_step(hr_master_job_t* j) {
   hr_master_names_init(&r.names);
   hr_status_t status = read_step(j->request, &r);
   if (!status) status = hr_request_ids_add(&j->m->ids, r.id);
-  if (!status) status = run_request(j, &r);
+  if (!status) status = hr_node_tag_add(run_request(j, &r));
   if (status && r.errors_in_body) status = answer_failure(j, status);
   hr_master_names_deinit(&r.names);
   return status;

@@ -102,7 +102,7 @@ static hr_status_t forgive_silence(hr_status_t take_status) {
 /* The steps inside end first (their servers are told); then the session there. */
 static hr_status_t remote_close(hr_remote_session_t* base) {
   hr_remote_t* r = (hr_remote_t*)base;
-  hr_cancel_start(&r->closing, HR_ERROR(CANCELLED, "the session was closed"));
+  hr_cancel_start(&r->closing, HR_ERROR(CANCELLED, "the step was cancelled: the session was closed"));
   hr_mutex_lock(&r->mu); /* a CreateSession under way has ended by now */
   const bool has_session = r->handle != NULL;
   hr_mutex_unlock(&r->mu);

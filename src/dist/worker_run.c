@@ -7,6 +7,7 @@
  * Feeds go into the step's rendezvous, the graph runs on a thread of its own, what recv_key names is taken out. A partial run starts the
  * graph with its first part; each part waits for its values, the last one for the graph's end. */
 #include "base/alloc.h"
+#include "dist/node_tag.h"
 #include "dist/worker_state.h"
 #include "session/metadata.h"
 
@@ -353,7 +354,7 @@ static void answer_failure(run_op_t* r, hr_status_t take_status) {
 static void run_errand(hr_errand_t* errand) {
   run_op_t* r = (run_op_t*)hr_worker_op_of_errand(errand);
   hr_message_t answer = {0};
-  hr_status_t status = run_call(r);
+  hr_status_t status = hr_node_tag_add(run_call(r));
   if (!status) {
     hr_writer_bytes(&r->answer.bytes, 3, "", 0); /* an empty cost_graph, as TensorFlow's */
     if (r->asks_settled && !r->is_partial && hr_worker_step_settle(r->op.w, r->step))

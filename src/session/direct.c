@@ -149,7 +149,7 @@ static bool wait_until_drained(hr_session_t* s) {
 hr_status_t hr_session_close(hr_session_t* s) {
   int_fast64_t before = atomic_fetch_or_explicit(&s->gate, 1, memory_order_acq_rel);
   if (before & 1) return NULL;
-  hr_cancel_start(&s->cancel, HR_ERROR(CANCELLED, "the session was closed"));
+  hr_cancel_start(&s->cancel, HR_ERROR(CANCELLED, "the step was cancelled: the session was closed"));
   hr_status_t status = s->remote ? s->remote->table->close(s->remote) : NULL; /* ends its calls too */
   if (before != 0 && !wait_until_drained(s)) {
     hr_session_retain(s); /* for good */

@@ -131,7 +131,7 @@ static bool move_taker(hr_queue_t* q, hr_queue_attempt_t* a) {
     } else {
       const int64_t wanted = a->count, had = a->at;
       attempt_undo(a);
-      attempt_end(a, HR_ERROR(OUT_OF_RANGE, "queue '%s' is closed and has too few elements: %lld were asked for, %lld are left", q->name,
+      attempt_end(a, HR_ERROR(OUT_OF_RANGE, "queue '%s' is closed and has insufficient elements (requested %lld, %lld are left)", q->name,
                               (long long)wanted, (long long)had));
       return true;
     }
@@ -274,7 +274,7 @@ hr_status_t hr_queue_close(hr_queue_t* q, bool cancel_givers) {
   while (cancel_givers && q->givers) attempt_end(q->givers, closed_error(q));
   move_lines(q);
   hr_mutex_unlock(&q->mu);
-  return before && !cancel_givers ? HR_ERROR(CANCELLED, "queue '%s' is closed already", q->name) : NULL;
+  return before && !cancel_givers ? HR_ERROR(CANCELLED, "queue '%s' is already closed", q->name) : NULL;
 }
 
 bool hr_queue_is_closed(hr_queue_t* q) {
@@ -363,6 +363,8 @@ static void seed_words(hr_queue_t* q, const hr_node_attrs_t* attrs) {
   hr_generator_t g;
   hr_generator_init(&g, attrs);
   q->words = hr_words_of(g.rng);
+  q->seeds[0] = hr_attrs_int(attrs, "seed");
+  q->seeds[1] = hr_attrs_int(attrs, "seed2");
   hr_generator_deinit(&g);
 }
 
@@ -384,13 +386,33 @@ hr_status_t hr_queue_create(hr_queue_kind_t kind, const hr_node_attrs_t* attrs, 
   return status;
 }
 
+static bool same_types(const hr_queue_t* q, const queue_attrs_t* a) {
+  bool same = q->components == a->lead + a->components;
+  for (int i = 0; same && i < q->components; ++i) same = q->types[i] == attrs_type(a, i);
+  return same;
+}
+
+static bool same_shapes(const hr_queue_t* q, const queue_attrs_t* a) {
+  bool same = !q->shapes == !has_shapes(a);
+  for (int i = 0; same && q->shapes && i < q->components; ++i) same = hr_pshape_equal(q->shapes[i], attrs_shape(a, i));
+  return same;
+}
+
+static bool same_seeds(const hr_queue_t* q, const hr_node_attrs_t* attrs) { /* who does not ask for seeds takes any */
+  if (q->kind != HR_QUEUE_SHUFFLE) return true;
+  const int64_t seed = hr_attrs_int(attrs, "seed"), seed2 = hr_attrs_int(attrs, "seed2");
+  return (!seed && !seed2) || (seed == q->seeds[0] && seed2 == q->seeds[1]);
+}
+
 hr_status_t hr_queue_check_shared(const hr_queue_t* q, hr_queue_kind_t kind, const hr_node_attrs_t* attrs) {
   queue_attrs_t a;
   HR_TRY(read_attrs(kind, attrs, &a));
-  bool same = q->kind == kind && q->capacity == a.capacity && q->min_after == a.min_after && q->components == a.lead + a.components &&
-              !q->shapes == !has_shapes(&a);
-  for (int i = 0; same && i < q->components; ++i)
-    same = q->types[i] == attrs_type(&a, i) && (!q->shapes || hr_pshape_equal(q->shapes[i], attrs_shape(&a, i)));
-  return same ? NULL
-              : HR_ERROR(INVALID_ARGUMENT, "queue '%s' is shared with a node whose kind, capacity, types or shapes are others", q->name);
+  const char* other = q->kind != kind                      ? "kind"
+                      : q->capacity != a.capacity          ? "capacity"
+                      : q->min_after != a.min_after        ? "min_after_dequeue"
+                      : !same_types(q, &a)                 ? "component types"
+                      : !same_shapes(q, &a)                ? "component shapes"
+                      : !same_seeds(q, attrs)             ? "random seeds"
+                                                           : NULL;
+  return other ? HR_ERROR(INVALID_ARGUMENT, "shared queue '%s' has other %s than this node asks for", q->name, other) : NULL;
 }

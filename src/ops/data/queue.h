@@ -33,6 +33,7 @@ typedef struct hr_queue {
   hr_queue_attempt_t *givers, *takers; /* the lines; head first */
   bool closed;
   hr_words_t words;             /* shuffling */
+  int64_t seeds[2];            /* shuffling: as the node that made it asked */
 } hr_queue_t;
 extern const hr_resource_type_t hr_queue_type;
 

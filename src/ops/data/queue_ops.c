@@ -3,6 +3,9 @@
  *
  * An enqueue on a full queue and a dequeue on an empty one wait, until the other side moves, the queue closes, or the step is cancelled. An
  * enqueue whose step dequeues later lets the step go on and is waited for at its end. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/alloc.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -72,25 +75,32 @@ static hr_status_t check_type(const hr_queue_t* q, int c, hr_dtype_t type) {
                   hr_dtype_name(q->types[c]));
 }
 
-static hr_status_t check_part(const hr_queue_t* q, int c, const hr_tensor_t* t, bool rows) {
-  char text[HR_SHAPE_TEXT], wanted[HR_SHAPE_TEXT];
+static hr_status_t check_part(const hr_queue_t* q, int c, const hr_tensor_t* t, bool rows, int64_t row_count) {
+  char text[HR_SHAPE_TEXT], wanted[HR_SHAPE_TEXT], whole[HR_SHAPE_TEXT + 24];
   hr_shape_t part;
   HR_TRY(check_type(q, c, t->dtype));
   if (rows && t->shape.rank < 1) return HR_ERROR(INVALID_ARGUMENT, "component %d is a scalar; a tensor of rows was expected", c);
   HR_TRY(hr_shape_make(t->shape.rank - rows, t->shape.dims + rows, &part));
   if (!q->shapes || hr_pshape_accepts(q->shapes[c], &part)) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "component %d has elements of shape %s; queue '%s' wants %s", c, hr_shape_format(&part, text), q->name,
-                  hr_pshape_format(q->shapes[c], wanted));
+  hr_pshape_format(q->shapes[c], wanted);
+  if (rows) { /* "[2,3]" is "[ROWS,2,3]" then */
+    const size_t size = strlen(wanted);
+    snprintf(whole, sizeof whole, "[%lld%s%s", (long long)row_count, size > 2 ? "," : "", wanted + 1);
+  } else {
+    snprintf(whole, sizeof whole, "%s", wanted);
+  }
+  return HR_ERROR(INVALID_ARGUMENT, "Shape mismatch in tuple component %d. Expected %s, got %s (queue '%s')", c, whole,
+                  hr_shape_format(&t->shape, text), q->name);
 }
 
 static hr_status_t check_parts(const hr_kernel_ctx_t* k, const hr_queue_t* q, bool rows) {
   HR_TRY(check_count(q, hr_input_count(k) - 1));
   for (int c = 0; c < q->components; ++c) {
     const hr_tensor_t *t = hr_input(k, 1 + c), *first = hr_input(k, 1);
-    HR_TRY(check_part(q, c, t, rows));
+    HR_TRY(check_part(q, c, t, rows, rows && first->shape.rank ? first->shape.dims[0] : 0));
     if (rows && t->shape.dims[0] != first->shape.dims[0])
-      return HR_ERROR(INVALID_ARGUMENT, "component %d has %lld rows, component 0 has %lld", c, (long long)t->shape.dims[0],
-                      (long long)first->shape.dims[0]);
+      return HR_ERROR(INVALID_ARGUMENT, "all components must have the same size in the 0th dimension: component %d has %lld rows, component 0 %lld",
+                      c, (long long)t->shape.dims[0], (long long)first->shape.dims[0]);
   }
   return NULL;
 }
@@ -165,8 +175,8 @@ static hr_status_t batch_size(const hr_kernel_ctx_t* k, const hr_queue_t* q, int
   HR_TRY(hr_want_scalar(k, 1, "n"));
   HR_TRY(check_outputs(k, q));
   *n = *(const int32_t*)hr_input(k, 1)->data;
-  if (*n < 0) return HR_ERROR(INVALID_ARGUMENT, "a batch of %lld elements", (long long)*n);
-  if (!q->shapes) return HR_ERROR(INVALID_ARGUMENT, "queue '%s' has no shapes: its elements make no batch", q->name);
+  if (*n < 0) return HR_ERROR(INVALID_ARGUMENT, "a batch of requested %lld < 0 elements", (long long)*n);
+  if (!q->shapes) return HR_ERROR(INVALID_ARGUMENT, "queue '%s' must have components with specified shapes for its elements to make a batch", q->name);
   return NULL;
 }
 

@@ -166,7 +166,7 @@ static hr_status_t check_place(const hr_tensor_array_t* a, const place_t* p, int
   if (p->is_read)
     return HR_ERROR(INVALID_ARGUMENT, "Could not write to TensorArray index %" PRId64 " because it has already been read", index);
   if (p->is_written && !a->is_gradient)
-    return HR_ERROR(INVALID_ARGUMENT, "Could not write to TensorArray index %" PRId64 " because it has already been written to", index);
+    return HR_ERROR(INVALID_ARGUMENT, "Could not write to TensorArray index %" PRId64 " because it has already been written to.", index);
   if (p->has_shape && !hr_shape_equal(&p->value.shape, &t->shape))
     return HR_ERROR(INVALID_ARGUMENT,
                     "Could not aggregate to TensorArray index %" PRId64 " because the existing shape is %s but the new input shape is %s",

@@ -25,7 +25,7 @@ hr_status_t hr_flow_want_rank(const hr_kernel_ctx_t* k, int input, const char* w
 hr_status_t hr_flow_check_dtype(const hr_kernel_ctx_t* k, const hr_tensor_array_t* a) {
   const hr_dtype_t held = hr_tensor_array_dtype(a), wanted = hr_output_dtype(k, 0);
   if (held == wanted) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "TensorArray dtype is %s but Op requested dtype %s", hr_dtype_name((int)held),
+  return HR_ERROR(INVALID_ARGUMENT, "TensorArray dtype is %s but Op requested dtype %s.", hr_dtype_name((int)held),
                   hr_dtype_name((int)wanted));
 }
 
