@@ -52,7 +52,8 @@ hr_status_t hr_shape_append(hr_shape_t* s, int64_t dim) {
 
 hr_status_t hr_shape_axis(int64_t axis, int rank, int* out_axis) {
   if (axis < -rank || axis >= rank)
-    return HR_ERROR(INVALID_ARGUMENT, "axis %" PRId64 " is out of range for rank %d, should be in [%d, %d)", axis, rank, -rank, rank);
+    return HR_ERROR(INVALID_ARGUMENT, "axis %" PRId64 " is out of range for %d dimensions. Expected dimension in the "
+                    "range [%d, %d)", axis, rank, -rank, rank);
   *out_axis = (int)(axis < 0 ? axis + rank : axis);
   return NULL;
 }
@@ -64,13 +65,23 @@ hr_status_t hr_shape_broadcast(const hr_shape_t* a, const hr_shape_t* b, hr_shap
     int64_t x = i <= a->rank ? a->dims[a->rank - i] : 1, y = i <= b->rank ? b->dims[b->rank - i] : 1;
     if (x != y && x != 1 && y != 1) {
       char ta[HR_SHAPE_TEXT], tb[HR_SHAPE_TEXT];
-      return HR_ERROR(INVALID_ARGUMENT, "incompatible shapes: %s vs. %s", hr_shape_format(a, ta), hr_shape_format(b, tb));
+      return HR_ERROR(INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s", hr_shape_format(a, ta), hr_shape_format(b, tb));
     }
     result.dims[result.rank - i] = x == 1 ? y : x;
   }
   HR_TRY(dims_check(result.rank, result.dims));
   hr_shape_copy(out, &result);
   return NULL;
+}
+
+const char* hr_shape_format_place(const hr_shape_t* s, int64_t element, char text[HR_SHAPE_TEXT]) {
+  hr_shape_t place = *s;
+  for (int d = s->rank - 1; d >= 0; --d) {
+    place.dims[d] = s->dims[d] > 0 ? element % s->dims[d] : 0;
+    element = s->dims[d] > 0 ? element / s->dims[d] : 0;
+  }
+  text[0] = 0;
+  return s->rank ? hr_shape_format(&place, text) : text;
 }
 
 const char* hr_shape_format(const hr_shape_t* s, char text[HR_SHAPE_TEXT]) {

@@ -44,5 +44,6 @@ HR_MUST_USE hr_status_t hr_shape_axis(int64_t axis, int rank, int* out_axis);
 HR_MUST_USE hr_status_t hr_shape_broadcast(const hr_shape_t* a, const hr_shape_t* b, hr_shape_t* out);
 
 enum { HR_SHAPE_TEXT = 384 };
+const char* hr_shape_format_place(const hr_shape_t* s, int64_t element, char text[HR_SHAPE_TEXT]); /* "[0,1]"; "" in a scalar */
 const char* hr_shape_format(const hr_shape_t* s, char text[HR_SHAPE_TEXT]); /* "[2,3]"; returns text */
 #endif

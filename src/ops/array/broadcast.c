@@ -10,7 +10,7 @@ extern const hr_op_t hr_op_BroadcastTo, hr_op_BroadcastArgs, hr_op_BroadcastGrad
 
 /* 1. shapes */
 static hr_status_t cannot_broadcast(const char* from, const char* to) {
-  return HR_ERROR(INVALID_ARGUMENT, "incompatible shapes: an input of shape %s cannot be broadcast to %s", from, to);
+  return HR_ERROR(INVALID_ARGUMENT, "Incompatible shapes: an input of shape %s cannot be broadcast to %s", from, to);
 }
 
 static hr_status_t infer_to(hr_infer_t* s) {
@@ -78,7 +78,7 @@ static hr_status_t sizes_at(const hr_tensor_t* a, const hr_tensor_t* b, int64_t 
   HR_TRY(aligned_size(a, i, rank, m));
   HR_TRY(aligned_size(b, i, rank, n));
   if (*m != *n && *m != 1 && *n != 1)
-    return HR_ERROR(INVALID_ARGUMENT, "incompatible shapes for broadcasting: sizes %lld and %lld at axis %lld", (long long)*m,
+    return HR_ERROR(INVALID_ARGUMENT, "Incompatible shapes for broadcasting: sizes %lld and %lld at axis %lld", (long long)*m,
                     (long long)*n, (long long)i);
   return NULL;
 }

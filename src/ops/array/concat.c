@@ -71,7 +71,8 @@ static hr_status_t join_shape(hr_shape_t* joined, const hr_shape_t* x, int axis,
   bool agrees = x->rank == joined->rank;
   for (int d = 0; agrees && d < x->rank; ++d) agrees = d == axis || x->dims[d] == joined->dims[d];
   if (!agrees)
-    return HR_ERROR(INVALID_ARGUMENT, "dimensions of inputs should match outside axis %d: input %d has shape %s, those before it make %s",
+    return HR_ERROR(INVALID_ARGUMENT, "Dimensions of inputs should match, in both shapes they must be equal outside "
+                    "axis %d: input %d has shape %s, those before it make %s",
                     axis, number, hr_shape_format(x, a), hr_shape_format(joined, b));
   if (__builtin_add_overflow(joined->dims[axis], x->dims[axis], &joined->dims[axis]))
     return HR_ERROR(INVALID_ARGUMENT, "the joined axis %d is too long", axis);
@@ -118,7 +119,7 @@ static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
       HR_TRY(hr_tensor_i64_at(x, d, &size));
       HR_TRY(hr_tensor_i64_at(first, d, &like));
       if (d != axis && size != like)
-        return HR_ERROR(INVALID_ARGUMENT, "all sizes except dimension %d must match: shape %d has %lld at %lld, shape 0 has %lld", axis, i,
+        return HR_ERROR(INVALID_ARGUMENT, "All dimensions except %d must match: shape %d has %lld at %lld, shape 0 has %lld", axis, i,
                         (long long)size, (long long)d, (long long)like);
       if (d == axis && __builtin_add_overflow(offset, size, &next))
         return HR_ERROR(INVALID_ARGUMENT, "the offset of shape %d cannot be counted", i + 1);

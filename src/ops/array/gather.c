@@ -41,7 +41,7 @@ static hr_status_t infer_gathered(hr_infer_t* s, const hr_pshape_t* p, const hr_
   if (p->rank < 0 || i->rank < 0) return NULL;
   if (p->rank > HR_MAX_RANK || i->rank > HR_MAX_RANK)
     return HR_ERROR(UNIMPLEMENTED, "gather from rank %d by indices of rank %d; at most %d is supported", p->rank, i->rank, HR_MAX_RANK);
-  if (p->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "params must be at least a vector, not a scalar");
+  if (p->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "params must be at least 1 dimensional, not a scalar");
   HR_TRY(hr_shape_axis(axis_value, p->rank, &axis));
   HR_TRY(normal_batch(batch_value, i->rank, &batch));
   HR_TRY(gathered_dims(p->rank, p->dims, i->rank, i->dims, axis, batch, dims, &rank));
@@ -86,12 +86,19 @@ typedef struct {
   const hr_tensor_t* params;       /* for elements that own memory */
   hr_tensor_t* out;
   size_t element;
+  const hr_shape_t* places;        /* of the indices */
 } gather_t;
 
 static inline int64_t index_at(const gather_t* g, int64_t i) {
   return g->index_type == HR_I64   ? ((const int64_t*)g->indices)[i]
          : g->index_type == HR_I32 ? ((const int32_t*)g->indices)[i]
                                    : ((const int16_t*)g->indices)[i];
+}
+
+static hr_status_t bad_pick(const gather_t* g, int64_t i) {
+  char place[HR_SHAPE_TEXT];
+  return HR_ERROR(INVALID_ARGUMENT, "indices%s = %lld is not in [0, %lld)", hr_shape_format_place(g->places, i, place),
+                  (long long)index_at(g, i), (long long)g->axis_size);
 }
 
 /* Item t of [0, batches * outer * picks) copies one block. */
@@ -102,8 +109,7 @@ static hr_status_t gather_chunk(void* arg, int64_t begin, int64_t end, int chunk
   for (int64_t t = begin; t < end; ++t) {
     const int64_t at = index_at(g, row / g->outer * g->picks + pick);
     if (at < 0 || at >= g->axis_size)
-      return HR_ERROR(INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)", (long long)(row / g->outer * g->picks + pick),
-                      (long long)at, (long long)g->axis_size);
+      return bad_pick(g, row / g->outer * g->picks + pick);
     const size_t from = (size_t)(row * g->axis_size + at) * g->block, to = (size_t)t * g->block;
     if (g->out)
       HR_TRY(hr_tensor_copy_elements(g->out, (int64_t)(to / g->element), g->params, (int64_t)(from / g->element),
@@ -121,7 +127,7 @@ static hr_status_t gather_from(hr_kernel_ctx_t* k, const hr_tensor_t* params, in
   int64_t dims[2 * HR_MAX_RANK];
   hr_shape_t shape;
   hr_tensor_t* out;
-  if (p->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "params must be at least a vector, not a scalar");
+  if (p->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "params must be at least 1 dimensional, not a scalar");
   HR_TRY(hr_shape_axis(axis_value, p->rank, &axis));
   HR_TRY(normal_batch(batch_value, indices->shape.rank, &batch));
   HR_TRY(gathered_dims(p->rank, p->dims, indices->shape.rank, indices->shape.dims, axis, batch, dims, &rank));
@@ -140,12 +146,12 @@ static hr_status_t gather_from(hr_kernel_ctx_t* k, const hr_tensor_t* params, in
                 (size_t)hr_shape_count_range(p, axis + 1, p->rank) * element,
                 params,
                 plain ? NULL : out,
-                element};
+                element,
+                &indices->shape};
   if (out->count == 0) { /* nothing to copy, but a bad index is still an error where there is an axis to index */
     for (int64_t i = 0; i < indices->count; ++i)
       if (index_at(&g, i) < 0 || index_at(&g, i) >= g.axis_size)
-        return HR_ERROR(INVALID_ARGUMENT, "indices[%lld] = %lld is not in [0, %lld)", (long long)i, (long long)index_at(&g, i),
-                        (long long)g.axis_size);
+        return bad_pick(&g, i);
     return NULL;
   }
   return hr_parallel(k, batches * g.outer * g.picks, 5.0 + (double)g.block * 0.1, gather_chunk, &g);

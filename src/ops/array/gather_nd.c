@@ -40,6 +40,15 @@ typedef struct {
   bool ignores;
 } pick_t;
 
+static hr_status_t bad_tuple(const pick_t* p, int64_t i) {
+  char place[HR_SHAPE_TEXT], tuple[HR_SHAPE_TEXT], whole[HR_SHAPE_TEXT];
+  hr_shape_t outer = p->indices->shape, at = {.rank = p->n};
+  outer.rank -= 1;
+  for (int d = 0; d < p->n; ++d) HR_TRY(hr_tensor_i64_at(p->indices, i * p->n + d, &at.dims[d]));
+  return HR_ERROR(INVALID_ARGUMENT, "indices%s = %s does not index into param shape %s", hr_shape_format_place(&outer, i, place),
+                  hr_shape_format(&at, tuple), hr_shape_format(&p->params->shape, whole));
+}
+
 /* Where slice i begins, in elements; -1: out of range. */
 static hr_status_t slice_start(const pick_t* p, int64_t i, int64_t* out) {
   int64_t at, start = 0;
@@ -47,8 +56,7 @@ static hr_status_t slice_start(const pick_t* p, int64_t i, int64_t* out) {
     HR_TRY(hr_tensor_i64_at(p->indices, i * p->n + d, &at));
     if (at < 0 || at >= p->params->shape.dims[d]) {
       if (!p->ignores)
-        return HR_ERROR(INVALID_ARGUMENT, "indices[%lld][%d] = %lld does not index into params: dimension %d has size %lld", (long long)i,
-                        d, (long long)at, d, (long long)p->params->shape.dims[d]);
+        return bad_tuple(p, i);
       *out = -1;
       return NULL;
     }
@@ -91,7 +99,7 @@ static hr_status_t gather_nd(hr_kernel_ctx_t* k) {
   const int64_t slices = hr_shape_count(&shape);
   for (int d = p.n; d < x->rank; ++d) HR_TRY(hr_shape_append(&shape, x->dims[d]));
   if (slices > 0 && p.params->count == 0 && p.n > 0)
-    return HR_ERROR(INVALID_ARGUMENT, "requested more than 0 entries, but params is empty");
+    return HR_ERROR(INVALID_ARGUMENT, "Requested more than 0 entries, but params is empty");
   hr_iterate_strides(x, p.steps);
   p.block = hr_shape_count_range(x, p.n, x->rank);
   HR_TRY(hr_output(k, 0, &shape, &p.out));

@@ -10,7 +10,7 @@ extern const hr_op_t hr_op_OneHot;
 /* 1. the rules */
 static hr_status_t new_axis(int64_t wanted, int rank, int* out) { /* -1 or 0..rank */
   if (wanted < -1 || wanted > rank)
-    return HR_ERROR(INVALID_ARGUMENT, "expected axis to be -1 or in [0, %d], but got %lld", rank, (long long)wanted);
+    return HR_ERROR(INVALID_ARGUMENT, "Expected axis to be -1 or between [0, %d], but got %lld", rank, (long long)wanted);
   *out = wanted < 0 ? rank : (int)wanted;
   return NULL;
 }

@@ -31,7 +31,8 @@ static hr_status_t infer_unpack(hr_infer_t* s) {
   if (x->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "a scalar cannot be unpacked");
   HR_TRY(hr_shape_axis(hr_attrs_int(hr_infer_attrs(s), "axis"), x->rank, &axis));
   if (x->dims[axis] >= 0 && x->dims[axis] != parts)
-    return HR_ERROR(INVALID_ARGUMENT, "dimension %d has size %lld, attr 'num' says %d", axis, (long long)x->dims[axis], parts);
+    return HR_ERROR(INVALID_ARGUMENT, "Input shape axis %d has size %lld, which must equal num = %d", axis, (long long)x->dims[axis],
+                    parts);
   for (int d = 0; d < x->rank; ++d)
     if (d != axis) dims[rank++] = x->dims[d];
   HR_TRY(hr_pshape_make(hr_infer_arena(s), rank, dims, &one));
@@ -67,7 +68,8 @@ static hr_status_t unpack(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_rank_at_least(k, 0, "value", 1));
   HR_TRY(hr_shape_axis(*(int64_t*)hr_prepared(k), x.shape.rank, &axis));
   if (x.shape.dims[axis] != parts)
-    return HR_ERROR(INVALID_ARGUMENT, "dimension %d has size %lld, attr 'num' says %d", axis, (long long)x.shape.dims[axis], parts);
+    return HR_ERROR(INVALID_ARGUMENT, "Input shape axis %d has size %lld, which must equal num = %d", axis, (long long)x.shape.dims[axis],
+                    parts);
   for (int d = 0; d < x.shape.rank; ++d)
     if (d != axis) HR_TRY(hr_shape_append(&shape, x.shape.dims[d]));
   if (parts == 1) return hr_output_alias(k, 0, 0, &shape);

@@ -5,7 +5,8 @@
 static hr_status_t check_matrix(const hr_tensor_t* t, int rank) {
   char text[HR_SHAPE_TEXT];
   if (t->shape.rank == 2 && t->shape.dims[1] == 2 && t->shape.dims[0] == rank) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "paddings must be a matrix with 2 columns and a row per axis, %d here, not of shape %s", rank,
+  return HR_ERROR(INVALID_ARGUMENT, "The first dimension of paddings must be the rank of inputs, and paddings must be "
+                  "a matrix with 2 columns: rank %d, shape %s", rank,
                   hr_shape_format(&t->shape, text));
 }
 
@@ -13,7 +14,7 @@ static hr_status_t read_pair(const hr_tensor_t* t, int axis, int64_t* before, in
   HR_TRY(hr_tensor_i64_at(t, 2 * axis, before));
   HR_TRY(hr_tensor_i64_at(t, 2 * axis + 1, after));
   if (*before < 0 || *after < 0)
-    return HR_ERROR(INVALID_ARGUMENT, "paddings must be non-negative: %lld %lld for axis %d", (long long)*before, (long long)*after, axis);
+    return HR_ERROR(INVALID_ARGUMENT, "Paddings must be non-negative: %lld %lld for axis %d", (long long)*before, (long long)*after, axis);
   return NULL;
 }
 

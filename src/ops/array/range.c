@@ -20,7 +20,7 @@ static double number_of(const hr_tensor_t* t) {
 static hr_status_t too_long(void) { return HR_ERROR(INVALID_ARGUMENT, "range has more elements than can be counted"); }
 
 static hr_status_t wrong_way(bool below) {
-  return HR_ERROR(INVALID_ARGUMENT, below ? "range needs start <= limit when delta > 0" : "range needs start >= limit when delta < 0");
+  return HR_ERROR(INVALID_ARGUMENT, below ? "Requires start <= limit when delta > 0" : "Requires start >= limit when delta < 0");
 }
 
 static hr_status_t integer_length(const hr_tensor_t* start, const hr_tensor_t* limit, const hr_tensor_t* delta, int64_t* out) {
@@ -29,7 +29,7 @@ static hr_status_t integer_length(const hr_tensor_t* start, const hr_tensor_t* l
   HR_TRY(hr_tensor_i64_at(limit, 0, &b));
   HR_TRY(hr_tensor_i64_at(delta, 0, &d));
   const bool big = start->dtype == HR_U64; /* compares unsigned */
-  if (d == 0) return HR_ERROR(INVALID_ARGUMENT, "range needs delta != 0");
+  if (d == 0) return HR_ERROR(INVALID_ARGUMENT, "Requires delta != 0");
   const bool up = big || d > 0;
   if (big ? (uint64_t)a > (uint64_t)b : up ? a > b : a < b) return wrong_way(up);
   const uint64_t distance = up ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b, step = up ? (uint64_t)d : 0 - (uint64_t)d;
@@ -40,7 +40,7 @@ static hr_status_t integer_length(const hr_tensor_t* start, const hr_tensor_t* l
 }
 
 static hr_status_t float_length(double a, double b, double d, int64_t* out) {
-  if (d == 0) return HR_ERROR(INVALID_ARGUMENT, "range needs delta != 0");
+  if (d == 0) return HR_ERROR(INVALID_ARGUMENT, "Requires delta != 0");
   if (d > 0 ? a > b : a < b) return wrong_way(d > 0);
   const double n = ceil(fabs((b - a) / d));
   if (!(n < 9007199254740992.0)) return too_long(); /* NaN too */
@@ -71,7 +71,7 @@ static hr_status_t infer_linspace(hr_infer_t* s) {
   for (int i = 0; i < 3; ++i) HR_TRY(hr_infer_want_rank(s, i, 0, NULL));
   if (hr_infer_const(s, 2)) {
     HR_TRY(hr_tensor_scalar_i64(hr_infer_const(s, 2), "num", &n));
-    if (n <= 0) return HR_ERROR(INVALID_ARGUMENT, "linspace needs num > 0, not %lld", (long long)n);
+    if (n <= 0) return HR_ERROR(INVALID_ARGUMENT, "Requires num > 0: %lld", (long long)n);
   }
   return hr_infer_set_vector(s, 0, n);
 }
@@ -131,7 +131,7 @@ static hr_status_t linspace(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_scalar(k, 0, "start"));
   HR_TRY(hr_want_scalar(k, 1, "stop"));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 2), "num", &n));
-  if (n <= 0) return HR_ERROR(INVALID_ARGUMENT, "linspace needs num > 0, not %lld", (long long)n);
+  if (n <= 0) return HR_ERROR(INVALID_ARGUMENT, "Requires num > 0: %lld", (long long)n);
   const double a = number_of(hr_input(k, 0)), b = number_of(hr_input(k, 1)), step = n > 1 ? (b - a) / (double)(n - 1) : 0;
   const hr_shape_t shape = hr_shape_vector(n);
   HR_TRY(hr_output(k, 0, &shape, &out));

@@ -9,40 +9,56 @@ extern const hr_op_t hr_op_Reshape, hr_op_ExpandDims, hr_op_Squeeze;
 
 /* 1. the rules, for shape functions (partial dims, -1 unknown) and kernels alike */
 
-/* Fills in the one -1 of a wanted shape from the number of elements; INVALID_ARGUMENT as the messages say. */
-static hr_status_t resolve_dims(int64_t count, hr_shape_t* wanted) {
+/* The size that stands for -1, where the others that are not 0 multiply to `known`. Beside a size of 0 that was asked for, sizes of 0 in
+ * `from` do not count either: [0,6] as [0,-1,3] is [0,2,3]. */
+static hr_status_t open_size(const hr_shape_t* from, int64_t known, bool asks_zero, int64_t* out) {
+  int64_t count = 1;
+  bool left_out = false;
+  for (int i = 0; i < from->rank; ++i) {
+    if (from->dims[i] == 0 && asks_zero) left_out = true;
+    else if (!hr_i64_mul(count, from->dims[i], &count)) return HR_ERROR(INVALID_ARGUMENT, "the sizes of the input are "
+                    "too large to share out");
+  }
+  *out = count / known;
+  if (!left_out && *out * known != count)
+    return HR_ERROR(INVALID_ARGUMENT, "Input to reshape is a tensor with %lld values, but the requested shape requires a multiple of %lld",
+                    (long long)count, (long long)known);
+  return NULL;
+}
+
+/* Fills in the one -1 of a wanted shape from the input's; INVALID_ARGUMENT as the messages say. */
+static hr_status_t resolve_dims(const hr_shape_t* from, hr_shape_t* wanted) {
   int64_t known = 1, open = -1;
+  const int64_t count = hr_shape_count(from);
+  bool asks_zero = false;
   for (int i = 0; i < wanted->rank; ++i) {
     if (wanted->dims[i] == -1) {
-      if (open >= 0) return HR_ERROR(INVALID_ARGUMENT, "only one size of a new shape may be -1, not both %lld and %d", (long long)open, i);
+      if (open >= 0) return HR_ERROR(INVALID_ARGUMENT, "Only one input size may be -1, not both %lld and %d", (long long)open, i);
       open = i;
     } else if (wanted->dims[i] < 0) {
-      return HR_ERROR(INVALID_ARGUMENT, "size %d of the new shape must be non-negative, not %lld", i, (long long)wanted->dims[i]);
+      return HR_ERROR(INVALID_ARGUMENT, "Size %d must be non-negative, not %lld", i, (long long)wanted->dims[i]);
+    } else if (wanted->dims[i] == 0) {
+      asks_zero = true;
     } else if (!hr_i64_mul(known, wanted->dims[i], &known)) {
       return HR_ERROR(INVALID_ARGUMENT, "the new shape has more elements than can be counted");
     }
   }
   char text[HR_SHAPE_TEXT];
   if (open >= 0) {
-    if (known == 0 && count != 0)
-      return HR_ERROR(INVALID_ARGUMENT, "reshape cannot infer the missing size for an input of %lld elements: the other sizes give 0",
-                      (long long)count);
-    if (known == 0)
-      return HR_ERROR(INVALID_ARGUMENT,
-                      "reshape cannot infer the missing input size for an empty tensor unless all specified input sizes are non-zero");
-    wanted->dims[open] = count / known;
+    HR_TRY(open_size(from, known, asks_zero, &wanted->dims[open]));
     known *= wanted->dims[open];
   }
+  if (asks_zero) known = 0;
   if (known != count)
-    return HR_ERROR(INVALID_ARGUMENT, "input to reshape has %lld elements, the requested shape %s has %lld", (long long)count,
-                    hr_shape_format(wanted, text), (long long)known);
+    return HR_ERROR(INVALID_ARGUMENT, "Input to reshape is a tensor with %lld values, but the requested shape %s has %lld",
+                    (long long)count, hr_shape_format(wanted, text), (long long)known);
   return hr_shape_check(wanted);
 }
 
 static hr_status_t read_dims(const hr_tensor_t* t, hr_shape_t* out) {
   if (t->shape.rank != 1) {
     char text[HR_SHAPE_TEXT];
-    return HR_ERROR(INVALID_ARGUMENT, "the new shape must be a vector of sizes, not of shape %s", hr_shape_format(&t->shape, text));
+    return HR_ERROR(INVALID_ARGUMENT, "sizes input must be 1-D, not of shape %s", hr_shape_format(&t->shape, text));
   }
   if (t->count > HR_MAX_RANK)
     return HR_ERROR(UNIMPLEMENTED, "a shape of rank %lld; at most %d is supported", (long long)t->count, HR_MAX_RANK);
@@ -73,7 +89,7 @@ static hr_status_t infer_reshape(hr_infer_t* s) {
   if (to->rank >= 0 && to->rank <= HR_MAX_RANK && hr_infer_const(s, 1) &&
       hr_pshape_to_shape(from, &known)) { /* everything is known: check it */
     HR_TRY(read_dims(hr_infer_const(s, 1), &wanted));
-    HR_TRY(resolve_dims(hr_shape_count(&known), &wanted));
+    HR_TRY(resolve_dims(&known, &wanted));
     return hr_infer_set_dims(s, 0, wanted.rank, wanted.dims);
   }
   hr_infer_set(s, 0, to);
@@ -111,8 +127,8 @@ static hr_status_t infer_squeeze(hr_infer_t* s) {
   for (int i = 0; i < x->rank; ++i) {
     bool named = mask >> i & 1;
     if (named && x->dims[i] > 1)
-      return HR_ERROR(INVALID_ARGUMENT, "cannot squeeze dimension %d of size %lld, only sizes of 1", i, (long long)x->dims[i]);
-    if (named && x->dims[i] == 0) return HR_ERROR(INVALID_ARGUMENT, "cannot squeeze dimension %d of size 0, only sizes of 1", i);
+      return HR_ERROR(INVALID_ARGUMENT, "Can not squeeze dim[%d], expected a dimension of 1, got %lld", i, (long long)x->dims[i]);
+    if (named && x->dims[i] == 0) return HR_ERROR(INVALID_ARGUMENT, "Can not squeeze dim[%d], expected a dimension of 1, got 0", i);
     if (count == 0 && x->dims[i] < 0) return NULL; /* it may or may not be 1: even the rank is open */
     if (named || (count == 0 && x->dims[i] == 1)) continue;
     dims[rank++] = x->dims[i];
@@ -124,7 +140,7 @@ static hr_status_t infer_squeeze(hr_infer_t* s) {
 static hr_status_t reshape(hr_kernel_ctx_t* k) {
   hr_shape_t shape;
   HR_TRY(read_dims(hr_input(k, 1), &shape));
-  HR_TRY(resolve_dims(hr_input(k, 0)->count, &shape));
+  HR_TRY(resolve_dims(&hr_input(k, 0)->shape, &shape));
   return hr_output_alias(k, 0, 0, &shape);
 }
 
@@ -154,7 +170,7 @@ static hr_status_t squeeze(hr_kernel_ctx_t* k) {
   for (int i = 0; i < x->rank; ++i) {
     bool named = mask >> i & 1;
     if (named && x->dims[i] != 1)
-      return HR_ERROR(INVALID_ARGUMENT, "cannot squeeze dimension %d of size %lld, only sizes of 1", i, (long long)x->dims[i]);
+      return HR_ERROR(INVALID_ARGUMENT, "Can not squeeze dim[%d], expected a dimension of 1, got %lld", i, (long long)x->dims[i]);
     if (!named && !(q->count == 0 && x->dims[i] == 1)) HR_TRY(hr_shape_append(&shape, x->dims[i]));
   }
   return hr_output_alias(k, 0, 0, &shape);

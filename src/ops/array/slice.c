@@ -10,9 +10,9 @@ extern const hr_op_t hr_op_Slice;
 /* 1. the rule: the size along one axis; dim -1 (unknown) gives -1 for a size of -1 */
 static hr_status_t slice_size(int axis, int64_t dim, int64_t begin, int64_t size, int64_t* out) {
   if (begin < 0 || (dim >= 0 && begin > dim))
-    return HR_ERROR(INVALID_ARGUMENT, "expected begin[%d] in [0, %lld], but got %lld", axis, (long long)dim, (long long)begin);
+    return HR_ERROR(INVALID_ARGUMENT, "Expected begin[%d] in [0, %lld], but got %lld", axis, (long long)dim, (long long)begin);
   if (size < -1 || (dim >= 0 && size > dim - begin))
-    return HR_ERROR(INVALID_ARGUMENT, "expected size[%d] in [-1, %lld], but got %lld", axis, (long long)(dim < 0 ? INT64_MAX : dim - begin),
+    return HR_ERROR(INVALID_ARGUMENT, "Expected size[%d] in [-1, %lld], but got %lld", axis, (long long)(dim < 0 ? INT64_MAX : dim - begin),
                     (long long)size);
   *out = size >= 0 ? size : dim < 0 ? -1 : dim - begin;
   return NULL;
@@ -27,7 +27,8 @@ static hr_status_t infer(hr_infer_t* s) {
   HR_TRY(hr_infer_merge(s, list, sizes_shape, &list));
   const int64_t length = hr_infer_dim(list, 0);
   if (x->rank >= 0 && length >= 0 && x->rank != length)
-    return HR_ERROR(INVALID_ARGUMENT, "begin and size must have one element per axis: %lld for rank %d", (long long)length, x->rank);
+    return HR_ERROR(INVALID_ARGUMENT, "Expected begin and size arguments to be 1-D tensors with an element per axis: "
+                    "%lld for rank %d", (long long)length, x->rank);
   const int64_t rank = x->rank >= 0 ? x->rank : length;
   if (rank < 0 || rank > 254) return NULL;
   int64_t dims[254], b = 0, n = -1;
@@ -55,7 +56,8 @@ static hr_status_t slice(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_vector(k, 1, "begin"));
   HR_TRY(hr_want_vector(k, 2, "size"));
   if (begins->count != x->shape.rank || sizes->count != x->shape.rank)
-    return HR_ERROR(INVALID_ARGUMENT, "begin and size must have one element per axis: %lld and %lld for rank %d", (long long)begins->count,
+    return HR_ERROR(INVALID_ARGUMENT, "Expected begin and size arguments to be 1-D tensors with an element per axis: "
+                    "%lld and %lld for rank %d", (long long)begins->count,
                     (long long)sizes->count, (int)x->shape.rank);
   for (int d = 0; d < x->shape.rank; ++d) {
     HR_TRY(hr_tensor_i64_at(begins, d, &begin[d]));

@@ -11,7 +11,7 @@ extern const hr_op_t hr_op_Split, hr_op_SplitV;
 /* 1. the rules, for shape functions and kernels alike */
 static hr_status_t even_part(int64_t length, int parts, int64_t* out) {
   if (length % parts)
-    return HR_ERROR(INVALID_ARGUMENT, "number of ways to split should evenly divide the split dimension, but %d does not divide %lld",
+    return HR_ERROR(INVALID_ARGUMENT, "Number of ways to split should evenly divide the split dimension, but %d does not divide %lld",
                     parts, (long long)length);
   *out = length / parts;
   return NULL;
@@ -29,7 +29,7 @@ static hr_status_t listed_parts(const hr_tensor_t* list, int64_t length, int par
   for (int i = 0; i < parts; ++i) {
     HR_TRY(hr_tensor_i64_at(list, i, &sizes[i]));
     if (sizes[i] == -1 && rest >= 0)
-      return HR_ERROR(INVALID_ARGUMENT, "only one size of size_splits may be -1, not both %d and %d", rest, i);
+      return HR_ERROR(INVALID_ARGUMENT, "There can only be one -1 in size_splits, not both %d and %d", rest, i);
     if (sizes[i] < -1) return HR_ERROR(INVALID_ARGUMENT, "size %d of size_splits is %lld, should be -1 or more", i, (long long)sizes[i]);
     if (sizes[i] == -1)
       rest = i;
@@ -38,7 +38,8 @@ static hr_status_t listed_parts(const hr_tensor_t* list, int64_t length, int par
   }
   if (length < 0) return NULL;
   if (rest >= 0 ? sum > length : sum != length)
-    return HR_ERROR(INVALID_ARGUMENT, "size_splits sum to %lld, which %s the split dimension's size %lld", (long long)sum,
+    return HR_ERROR(INVALID_ARGUMENT, "Determined shape must match the input shape along split_dim: size_splits sum "
+                    "to %lld, which %s its size %lld", (long long)sum,
                     rest >= 0 ? "exceeds" : "is not", (long long)length);
   if (rest >= 0) sizes[rest] = length - sum;
   return NULL;

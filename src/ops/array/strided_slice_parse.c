@@ -26,7 +26,7 @@ void hr_strided_slice_masks(const hr_node_attrs_t* attrs, hr_strided_masks_t* ou
 static hr_status_t check_lists(const hr_tensor_t* begin, const hr_tensor_t* end, const hr_tensor_t* strides) {
   if (strides->shape.rank != 1 || (begin && !hr_shape_equal(&begin->shape, &strides->shape)) ||
       (end && !hr_shape_equal(&end->shape, &strides->shape)))
-    return HR_ERROR(INVALID_ARGUMENT, "begin, end and strides must be vectors of one length; strides has rank %d and %lld elements",
+    return HR_ERROR(INVALID_ARGUMENT, "Expected begin, end, and strides to be 1D equal size tensors; strides has rank %d and %lld elements",
                     (int)strides->shape.rank, (long long)strides->count);
   if (strides->count >= MOST_ENTRIES)
     return HR_ERROR(INVALID_ARGUMENT, "%lld index entries; fewer than %d are allowed", (long long)strides->count, MOST_ENTRIES);
@@ -55,7 +55,7 @@ static hr_status_t lay_out(const hr_strided_masks_t* m, const hr_tensor_t* begin
     if (ellipsis >= 0 && m->new_axis >> i & 1) ++new_after;
     if (!(m->ellipsis >> i & 1)) continue;
     if (ellipsis >= 0)
-      return HR_ERROR(INVALID_ARGUMENT, "multiple ellipses in slice spec are not allowed (entries %d and %d)", ellipsis, i);
+      return HR_ERROR(INVALID_ARGUMENT, "Multiple ellipses in slice spec not allowed (entries %d and %d)", ellipsis, i);
     ellipsis = i;
   }
   for (int i = 0; i < count; ++i) {
@@ -66,7 +66,7 @@ static hr_status_t lay_out(const hr_strided_masks_t* m, const hr_tensor_t* begin
       l->out_from[l->out_count++] = NEW_AXIS;
     } else {
       if (axis == rank)
-        return HR_ERROR(INVALID_ARGUMENT, "index out of range: entry %d indexes dimension %d of an input of only %d dimensions", i, axis,
+        return HR_ERROR(INVALID_ARGUMENT, "Index out of range: entry %d indexes dimension %d of an input of only %d dimensions", i, axis,
                         rank);
       entry_t* e = &l->axes[axis];
       *e = (entry_t){.begin_masked = m->begin >> i & 1, .end_masked = m->end >> i & 1, .shrinks = m->shrink_axis >> i & 1};
@@ -100,7 +100,7 @@ static hr_status_t resolve_axis(const entry_t* e, int axis, int64_t dim, bool bo
     const int64_t at = e->begin < 0 ? e->begin + dim : e->begin;
     if (!bounds_known) return NULL;
     if (at < 0 || at >= dim)
-      return HR_ERROR(INVALID_ARGUMENT, "slice index %lld of dimension %d out of bounds: the size is %lld", (long long)e->begin, axis,
+      return HR_ERROR(INVALID_ARGUMENT, "slice index %lld of dimension %d out of bounds. The size is %lld", (long long)e->begin, axis,
                       (long long)dim);
     *out_begin = at;
     return NULL;

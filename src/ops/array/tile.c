@@ -10,7 +10,7 @@ extern const hr_op_t hr_op_Tile;
 /* 1. the rule: one size of the output */
 static hr_status_t tiled_size(const hr_tensor_t* multiples, int axis, int64_t dim, int64_t* out_multiple, int64_t* out) {
   HR_TRY(hr_tensor_i64_at(multiples, axis, out_multiple));
-  if (*out_multiple < 0) return HR_ERROR(INVALID_ARGUMENT, "expected multiples[%d] >= 0, but got %lld", axis, (long long)*out_multiple);
+  if (*out_multiple < 0) return HR_ERROR(INVALID_ARGUMENT, "Expected multiples[%d] >= 0, but got %lld", axis, (long long)*out_multiple);
   if (dim >= 0 && __builtin_mul_overflow(dim, *out_multiple, out))
     return HR_ERROR(INVALID_ARGUMENT, "axis %d of size %lld, %lld times, is longer than can be counted", axis, (long long)dim,
                     (long long)*out_multiple);
@@ -26,7 +26,8 @@ static hr_status_t infer(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 1, 1, NULL));
   const int64_t length = hr_infer_dim(hr_infer_input(s, 1), 0), rank = x->rank >= 0 ? x->rank : length;
   if (x->rank >= 0 && length >= 0 && x->rank != length)
-    return HR_ERROR(INVALID_ARGUMENT, "multiples has %lld elements for an input of rank %d", (long long)length, x->rank);
+    return HR_ERROR(INVALID_ARGUMENT, "Expected multiples argument to have an element per axis, but it has %lld for "
+                    "rank %d", (long long)length, x->rank);
   if (rank < 0 || rank > 254) return NULL;
   HR_TRY(multiples ? NULL : hr_infer_const_as_shape(s, 1, &partial));
   for (int d = 0; d < rank; ++d) {
@@ -51,7 +52,8 @@ static hr_status_t tile(hr_kernel_ctx_t* k) {
   hr_move_t m = {.rank = 0};
   HR_TRY(hr_want_vector(k, 1, "multiples"));
   if (multiples->count != rank)
-    return HR_ERROR(INVALID_ARGUMENT, "multiples has %lld elements for an input of rank %d", (long long)multiples->count, rank);
+    return HR_ERROR(INVALID_ARGUMENT, "Expected multiples argument to have an element per axis, but it has %lld for "
+                    "rank %d", (long long)multiples->count, rank);
   for (int d = 0; d < rank; ++d) HR_TRY(tiled_size(multiples, d, x->shape.dims[d], &times[d], &shape.dims[d]));
   HR_TRY(hr_shape_check(&shape));
   if (hr_shape_equal(&shape, &x->shape)) return hr_output_alias(k, 0, 0, &shape);

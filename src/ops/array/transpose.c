@@ -13,7 +13,8 @@ static hr_status_t read_perm(const hr_tensor_t* t, int rank, int* perm) {
   uint32_t seen = 0;
   if (t->shape.rank != 1 || t->count != rank) {
     char text[HR_SHAPE_TEXT];
-    return HR_ERROR(INVALID_ARGUMENT, "perm must be a vector of %d axes, not of shape %s", rank, hr_shape_format(&t->shape, text));
+    return HR_ERROR(INVALID_ARGUMENT, "transpose expects a vector of size %d as perm, not shape %s", rank, hr_shape_format(&t->shape,
+                    text));
   }
   for (int i = 0; i < rank; ++i) {
     int64_t axis;
@@ -21,7 +22,7 @@ static hr_status_t read_perm(const hr_tensor_t* t, int rank, int* perm) {
     if (axis < -rank || axis >= rank)
       return HR_ERROR(INVALID_ARGUMENT, "perm[%d] = %lld is out of range [%d, %d)", i, (long long)axis, -rank, rank);
     perm[i] = (int)(axis < 0 ? axis + rank : axis);
-    if (seen >> perm[i] & 1) return HR_ERROR(INVALID_ARGUMENT, "axis %d stands twice in perm", perm[i]);
+    if (seen >> perm[i] & 1) return HR_ERROR(INVALID_ARGUMENT, "%d is duplicated, so an axis is missing from perm", perm[i]);
     seen |= UINT32_C(1) << perm[i];
   }
   return NULL;
@@ -120,7 +121,7 @@ static hr_status_t invert(hr_kernel_ctx_t* k) {
     if (at < 0 || at >= x->count)
       return HR_ERROR(INVALID_ARGUMENT, "x[%lld] = %lld is not between 0 and %lld", (long long)i, (long long)at, (long long)x->count);
     HR_TRY(hr_tensor_i64_at(y, at, &there));
-    if (there != -1) return HR_ERROR(INVALID_ARGUMENT, "%lld is duplicated in the permutation", (long long)at);
+    if (there != -1) return HR_ERROR(INVALID_ARGUMENT, "%lld is duplicated in the input", (long long)at);
     if (y->dtype == HR_I64)
       ((int64_t*)y->data)[at] = i;
     else

@@ -99,7 +99,8 @@ static hr_status_t check_parts(const hr_kernel_ctx_t* k, const hr_queue_t* q, bo
     const hr_tensor_t *t = hr_input(k, 1 + c), *first = hr_input(k, 1);
     HR_TRY(check_part(q, c, t, rows, rows && first->shape.rank ? first->shape.dims[0] : 0));
     if (rows && t->shape.dims[0] != first->shape.dims[0])
-      return HR_ERROR(INVALID_ARGUMENT, "all components must have the same size in the 0th dimension: component %d has %lld rows, component 0 %lld",
+      return HR_ERROR(INVALID_ARGUMENT, "all components must have the same size in the 0th dimension: component %d "
+                      "has %lld rows, component 0 %lld",
                       c, (long long)t->shape.dims[0], (long long)first->shape.dims[0]);
   }
   return NULL;
@@ -176,7 +177,8 @@ static hr_status_t batch_size(const hr_kernel_ctx_t* k, const hr_queue_t* q, int
   HR_TRY(check_outputs(k, q));
   *n = *(const int32_t*)hr_input(k, 1)->data;
   if (*n < 0) return HR_ERROR(INVALID_ARGUMENT, "a batch of requested %lld < 0 elements", (long long)*n);
-  if (!q->shapes) return HR_ERROR(INVALID_ARGUMENT, "queue '%s' must have components with specified shapes for its elements to make a batch", q->name);
+  if (!q->shapes) return HR_ERROR(INVALID_ARGUMENT, "queue '%s' must have components with specified shapes for its "
+                  "elements to make a batch", q->name);
   return NULL;
 }
 

@@ -39,9 +39,9 @@ static hr_status_t check_operand(const hr_kernel_ctx_t* k, const binary_t* b) {
   for (int64_t i = 0; i < y->count; ++i) {
     if (!is_refused(b->check, (const char*)y->data + (size_t)i * size, size, hr_dtype_in(y->dtype, HR_M_SIGNED))) continue;
     if (b->check == NO_NEGATIVE)
-      return HR_ERROR(INVALID_ARGUMENT, "integers to negative integer powers are not allowed (element %lld of the exponent)", (long long)i);
+      return HR_ERROR(INVALID_ARGUMENT, "Integers to negative integer powers are not allowed (element %lld of the exponent)", (long long)i);
     return hr_status_create(b->check == NO_ZERO ? HR_INVALID_ARGUMENT : HR_INTERNAL, __FILE__, __LINE__,
-                            "integer division by zero (element %lld of the divisor)", (long long)i);
+                            "Integer division by zero (element %lld of the divisor)", (long long)i);
   }
   return NULL;
 }

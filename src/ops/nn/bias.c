@@ -101,7 +101,8 @@ static hr_status_t bias_add(hr_kernel_ctx_t* k) {
   HR_TRY(start_job(k, &j));
   HR_TRY(hr_want_vector(k, 1, "bias"));
   if (bias->count != j.channels)
-    return HR_ERROR(INVALID_ARGUMENT, "bias has %lld elements for %lld channels", (long long)bias->count, (long long)j.channels);
+    return HR_ERROR(INVALID_ARGUMENT, "Must provide as many biases as the last dimension of the input tensor: bias "
+                    "has %lld elements for %lld channels", (long long)bias->count, (long long)j.channels);
   j.bias = bias->data;
   HR_TRY(hr_output_take(k, 0, 0, &x->shape, &y));
   if (y->count == 0) return NULL;

@@ -31,7 +31,8 @@ static void set_steps(hr_pool_t* p) {
 hr_status_t hr_pool_geometry(const hr_window_t* w, const hr_shape_t* in, hr_pool_t* p, hr_shape_t* out_shape) {
   char text[HR_SHAPE_TEXT];
   const int c = w->rank - 1, spatial = w->rank - 2;
-  if (in->rank != w->rank) return HR_ERROR(INVALID_ARGUMENT, "the input has %d axes, not %s", w->rank, hr_shape_format(in, text));
+  if (in->rank != w->rank) return HR_ERROR(INVALID_ARGUMENT, "tensor_in must be %d-dimensional, not %s", w->rank, hr_shape_format(in,
+                                           text));
   const bool depth = w->size[c] != 1 || w->stride[c] != 1;
   HR_TRY(hr_window_check_spatial(w, depth && !w->channels_first && w->rank == 4));
   hr_shape_copy(out_shape, in);

@@ -69,12 +69,13 @@ static hr_status_t sparse_xent(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_rank(k, 1, "labels", 1));
   const int64_t rows = x->shape.dims[0], width = x->shape.dims[1];
   if (labels->count != rows)
-    return HR_ERROR(INVALID_ARGUMENT, "logits have %lld rows but there are %lld labels", (long long)rows, (long long)labels->count);
-  if (width == 0) return HR_ERROR(INVALID_ARGUMENT, "logits must have at least one class, not shape [%lld,0]", (long long)rows);
+    return HR_ERROR(INVALID_ARGUMENT, "logits and labels must have the same first dimension: %lld rows, %lld labels", (long long)rows,
+                    (long long)labels->count);
+  if (width == 0) return HR_ERROR(INVALID_ARGUMENT, "Must have at least one class, but got logits shape [%lld,0]", (long long)rows);
   for (int64_t i = 0; i < rows; ++i)
     if (label_at(labels, i) < 0 || label_at(labels, i) >= width)
-      return HR_ERROR(INVALID_ARGUMENT, "label %lld of row %lld is outside the valid range [0, %lld)", (long long)label_at(labels, i),
-                      (long long)i, (long long)width);
+      return HR_ERROR(INVALID_ARGUMENT, "Received a label value of %lld which is outside the valid range of [0, %lld) (row %lld)",
+                      (long long)label_at(labels, i), (long long)width, (long long)i);
   HR_TRY(hr_output(k, 0, &labels->shape, &loss));
   HR_TRY(hr_output_take(k, 1, 0, &x->shape, &back));
   sparse_t c = {*(const hr_xent_vec_t**)hr_prepared(k), {x->data, x->dtype, rows, width}, labels, loss->data, back->data};

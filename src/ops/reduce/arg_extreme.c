@@ -137,7 +137,7 @@ static hr_status_t arg_extreme(hr_kernel_ctx_t* k) {
   HR_TRY(hr_shape_axis(wanted, x->shape.rank, &axis));
   for (int i = 0; i < x->shape.rank; ++i)
     if (i != axis) shape.dims[shape.rank++] = x->shape.dims[i];
-  if (x->shape.dims[axis] == 0) return HR_ERROR(INVALID_ARGUMENT, "axis %d to reduce is empty; it must have at least one element", axis);
+  if (x->shape.dims[axis] == 0) return HR_ERROR(INVALID_ARGUMENT, "Reduction axis %d is empty; it must have at least one element", axis);
   HR_TRY(hr_output(k, 0, &shape, &y));
   if (y->count == 0) return NULL;
   const bool direct = y->dtype == HR_I64;

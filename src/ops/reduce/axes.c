@@ -12,10 +12,10 @@ hr_status_t hr_reduce_mask(const hr_tensor_t* axes, int rank, uint32_t* out_mask
     int axis;
     HR_TRY(hr_tensor_i64_at(axes, i, &wanted));
     if (wanted < -rank || wanted >= rank)
-      return HR_ERROR(INVALID_ARGUMENT, "invalid reduction dimension %lld for an input of rank %d; it must be in [%d, %d)",
+      return HR_ERROR(INVALID_ARGUMENT, "Invalid reduction dimension (%lld for input with %d dimension(s), it must be in [%d, %d))",
                       (long long)wanted, rank, -rank, rank);
     axis = (int)(wanted < 0 ? wanted + rank : wanted);
-    if (mask >> axis & 1) return HR_ERROR(INVALID_ARGUMENT, "invalid reduction: axis %d is named twice", axis);
+    if (mask >> axis & 1) return HR_ERROR(INVALID_ARGUMENT, "Invalid reduction arguments: Axes contains duplicate dimension: %d", axis);
     mask |= UINT32_C(1) << axis;
   }
   *out_mask = mask;

@@ -13,7 +13,7 @@ static hr_status_t infer(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
   if (value) {
     HR_TRY(hr_tensor_scalar_i64(value, "size", &size));
-    if (size < 0) return HR_ERROR(INVALID_ARGUMENT, "size must not be negative, not %lld", (long long)size);
+    if (size < 0) return HR_ERROR(INVALID_ARGUMENT, "size (%lld) must be non-negative", (long long)size);
   }
   return hr_infer_set_vector(s, 0, size);
 }
@@ -33,11 +33,11 @@ static hr_status_t bincount(hr_kernel_ctx_t* k) {
   hr_tensor_t* bins;
   HR_TRY(hr_want_scalar(k, 1, "size"));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "size", &size));
-  if (size < 0) return HR_ERROR(INVALID_ARGUMENT, "size must not be negative, not %lld", (long long)size);
+  if (size < 0) return HR_ERROR(INVALID_ARGUMENT, "size (%lld) must be non-negative", (long long)size);
   if (weighted && weights->count != arr->count)
     return HR_ERROR(INVALID_ARGUMENT, "there are %lld weights for %lld values", (long long)weights->count, (long long)arr->count);
   for (int64_t i = 0; i < arr->count; ++i)
-    if (values[i] < 0) return HR_ERROR(INVALID_ARGUMENT, "value %lld is %d; values must not be negative", (long long)i, (int)values[i]);
+    if (values[i] < 0) return HR_ERROR(INVALID_ARGUMENT, "Input arr must be non-negative! Value %lld is %d", (long long)i, (int)values[i]);
   const hr_shape_t shape = hr_shape_vector(size);
   HR_TRY(hr_output(k, 0, &shape, &bins));
   if (size == 0) return NULL;

@@ -15,7 +15,7 @@ static hr_status_t bucketize_prepare(hr_prepare_ctx_t* p, void* prepared) {
   buckets_t* b = prepared;
   for (int i = 1; i < list->count; ++i)
     if (list->u.fs[i] < list->u.fs[i - 1])
-      return HR_ERROR(INVALID_ARGUMENT, "boundaries must ascend, but boundary %d is less than the one before", i);
+      return HR_ERROR(INVALID_ARGUMENT, "Expected sorted boundaries, but boundary %d is less than the one before", i);
   b->boundaries = hr_alloc_array((size_t)list->count + 1, sizeof(float));
   if (!b->boundaries) return hr_status_out_of_memory();
   for (int i = 0; i < list->count; ++i) b->boundaries[i] = list->u.fs[i];

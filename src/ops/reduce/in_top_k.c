@@ -46,7 +46,8 @@ static hr_status_t in_top_k(hr_kernel_ctx_t* ctx) {
   }
   const int64_t rows = predictions->shape.dims[0], classes = predictions->shape.dims[1];
   if (targets->count != rows)
-    return HR_ERROR(INVALID_ARGUMENT, "there are %lld targets for %lld rows of predictions", (long long)targets->count, (long long)rows);
+    return HR_ERROR(INVALID_ARGUMENT, "First dimension of predictions %lld must match length of targets %lld", (long long)rows,
+                    (long long)targets->count);
   HR_TRY(hr_output(ctx, 0, &targets->shape, &out));
   for (int64_t r = 0; r < rows; ++r) {
     const int64_t target = targets->dtype == HR_I32 ? ((const int32_t*)targets->data)[r] : ((const int64_t*)targets->data)[r];

@@ -9,9 +9,9 @@ extern const hr_op_t hr_op_NthElement;
 
 /* 1. shape */
 static hr_status_t check_n(int64_t n, int64_t width) {
-  if (n < 0) return HR_ERROR(INVALID_ARGUMENT, "n must not be negative, not %lld", (long long)n);
+  if (n < 0) return HR_ERROR(INVALID_ARGUMENT, "n must be non-negative but is %lld", (long long)n);
   return width >= 0 && n >= width
-             ? HR_ERROR(INVALID_ARGUMENT, "n = %lld must be less than a row's %lld elements", (long long)n, (long long)width)
+             ? HR_ERROR(INVALID_ARGUMENT, "Input must have last dimension > n = %lld, it has %lld elements", (long long)n, (long long)width)
              : NULL;
 }
 

@@ -25,7 +25,8 @@ static hr_status_t segment(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_rank_at_least(k, 0, "data", 1));
   HR_TRY(hr_want_vector(k, 1, "segment_ids"));
   if (ids->count != data->shape.dims[0])
-    return HR_ERROR(INVALID_ARGUMENT, "there are %lld segment ids for %lld rows of data", (long long)ids->count,
+    return HR_ERROR(INVALID_ARGUMENT, "segment_ids should be the same size as dimension 0 of input: %lld segment ids "
+                    "for %lld rows", (long long)ids->count,
                     (long long)data->shape.dims[0]);
   HR_TRY(hr_segment_ascending(ids, &segments));
   return hr_segment_rows_run(k, data, NULL, ids, segments);

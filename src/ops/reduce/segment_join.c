@@ -43,7 +43,7 @@ hr_status_t hr_segment_ascending(const hr_tensor_t* ids, int64_t* out_segments) 
     const int64_t id = hr_tensor_index_at(ids, i);
     if (id < last)
       return HR_ERROR(INVALID_ARGUMENT,
-                      id < 0 ? "segment ids must be >= 0, but id %lld is %lld" : "segment ids must not decrease, but id %lld is %lld",
+                      id < 0 ? "segment ids must be >= 0, but id %lld is %lld" : "segment ids are not increasing: id %lld is %lld",
                       (long long)i, (long long)id);
     last = id;
   }
@@ -67,5 +67,5 @@ hr_status_t hr_segment_infer_rows(hr_infer_t* s, int input, int64_t* out) {
   HR_TRY(hr_infer_want_rank(s, input, 0, NULL));
   if (!value) return NULL;
   HR_TRY(hr_tensor_scalar_i64(value, "number of segments", out));
-  return *out < 0 ? HR_ERROR(INVALID_ARGUMENT, "the number of segments must not be negative, not %lld", (long long)*out) : NULL;
+  return *out < 0 ? HR_ERROR(INVALID_ARGUMENT, "num_segments == %lld must not be negative", (long long)*out) : NULL;
 }

@@ -26,8 +26,9 @@ static hr_status_t sparse_prepare(hr_prepare_ctx_t* p, void* prepared) { return 
 static hr_status_t stated_segments(hr_kernel_ctx_t* k, int64_t used, int64_t* out) {
   HR_TRY(hr_want_scalar(k, 3, "num_segments"));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 3), "num_segments", out));
-  if (*out < 0) return HR_ERROR(INVALID_ARGUMENT, "the number of segments must not be negative, not %lld", (long long)*out);
-  return used > *out ? HR_ERROR(INVALID_ARGUMENT, "segment id %lld is outside [0, %lld)", (long long)(used - 1), (long long)*out) : NULL;
+  if (*out < 0) return HR_ERROR(INVALID_ARGUMENT, "num_segments == %lld must not be negative", (long long)*out);
+  return used > *out ? HR_ERROR(INVALID_ARGUMENT, "segment ids must be < num_segments: id %lld is outside [0, %lld)",
+                                (long long)(used - 1), (long long)*out) : NULL;
 }
 
 static hr_status_t sparse_segment(hr_kernel_ctx_t* k) {
@@ -37,11 +38,13 @@ static hr_status_t sparse_segment(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_vector(k, 1, "indices"));
   HR_TRY(hr_want_vector(k, 2, "segment_ids"));
   if (indices->count != ids->count)
-    return HR_ERROR(INVALID_ARGUMENT, "there are %lld indices but %lld segment ids", (long long)indices->count, (long long)ids->count);
+    return HR_ERROR(INVALID_ARGUMENT, "segment_ids and indices should have same size: %lld indices, %lld segment "
+                    "ids", (long long)indices->count, (long long)ids->count);
   HR_TRY(hr_segment_ascending(ids, &segments));
   for (int64_t i = 0; i < indices->count; ++i)
     if (hr_tensor_index_at(indices, i) < 0 || hr_tensor_index_at(indices, i) >= data->shape.dims[0])
-      return HR_ERROR(INVALID_ARGUMENT, "index %lld is %lld, outside [0, %lld)", (long long)i, (long long)hr_tensor_index_at(indices, i),
+      return HR_ERROR(INVALID_ARGUMENT, "indices[%lld] == %lld out of range [0, %lld)", (long long)i,
+                      (long long)hr_tensor_index_at(indices, i),
                       (long long)data->shape.dims[0]);
   if (hr_input_count(k) == 4) HR_TRY(stated_segments(k, segments, &segments));
   return hr_segment_rows_run(k, data, indices, ids, segments);

@@ -22,13 +22,15 @@ static hr_status_t infer(hr_infer_t* s) {
 /* 2. kernel */
 static hr_status_t check_entries(const hr_tensor_t* indices, const hr_tensor_t* ids, int64_t rows, int64_t segments) {
   if (indices->count != ids->count)
-    return HR_ERROR(INVALID_ARGUMENT, "there are %lld indices but %lld segment ids", (long long)indices->count, (long long)ids->count);
+    return HR_ERROR(INVALID_ARGUMENT, "segment_ids and indices should have same size: %lld indices, %lld segment "
+                    "ids", (long long)indices->count, (long long)ids->count);
   for (int64_t i = 0; i < ids->count; ++i) {
     const int64_t at = hr_tensor_index_at(indices, i), id = hr_tensor_index_at(ids, i);
     if (at < 0 || at >= rows)
-      return HR_ERROR(INVALID_ARGUMENT, "index %lld is %lld, outside [0, %lld)", (long long)i, (long long)at, (long long)rows);
+      return HR_ERROR(INVALID_ARGUMENT, "Index %lld out of range [0, %lld) (number %lld)", (long long)at, (long long)rows, (long long)i);
     if (id < 0 || id >= segments)
-      return HR_ERROR(INVALID_ARGUMENT, "segment id %lld is %lld, outside [0, %lld)", (long long)i, (long long)id, (long long)segments);
+      return HR_ERROR(INVALID_ARGUMENT, "Segment id %lld out of range [0, %lld) (number %lld)", (long long)id, (long long)segments,
+                      (long long)i);
   }
   return NULL;
 }

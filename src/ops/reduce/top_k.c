@@ -11,9 +11,9 @@ extern const hr_op_t hr_op_TopK, hr_op_TopKV2;
 
 /* 1. shape */
 static hr_status_t check_k(int64_t k, int64_t width) {
-  if (k < 0) return HR_ERROR(INVALID_ARGUMENT, "k must not be negative, not %lld", (long long)k);
+  if (k < 0) return HR_ERROR(INVALID_ARGUMENT, "Need k >= 0, got %lld", (long long)k);
   return width >= 0 && width < k
-             ? HR_ERROR(INVALID_ARGUMENT, "a row must have at least k = %lld elements, not %lld", (long long)k, (long long)width)
+             ? HR_ERROR(INVALID_ARGUMENT, "input must have at least k columns. Had %lld, needed %lld", (long long)width, (long long)k)
              : NULL;
 }
 

@@ -66,12 +66,12 @@ static hr_status_t output_shape(hr_kernel_ctx_t* k, hr_shape_t* out) {
   char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
   HR_TRY(hr_want_scalar(k, 2, "num_segments"));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 2), "num_segments", &rows));
-  if (rows < 0) return HR_ERROR(INVALID_ARGUMENT, "the number of segments must not be negative, not %lld", (long long)rows);
+  if (rows < 0) return HR_ERROR(INVALID_ARGUMENT, "num_segments == %lld must not be negative", (long long)rows);
   bool prefix = ids->shape.rank <= data->shape.rank;
   for (int i = 0; prefix && i < ids->shape.rank; ++i) prefix = ids->shape.dims[i] == data->shape.dims[i];
   if (!prefix)
-    return HR_ERROR(INVALID_ARGUMENT, "the shape of segment_ids %s must be a prefix of data's shape %s", hr_shape_format(&ids->shape, a),
-                    hr_shape_format(&data->shape, b));
+    return HR_ERROR(INVALID_ARGUMENT, "data.shape = %s does not start with segment_ids.shape = %s", hr_shape_format(&data->shape, b),
+                    hr_shape_format(&ids->shape, a));
   dims[rank++] = rows;
   for (int i = ids->shape.rank; i < data->shape.rank; ++i) dims[rank++] = data->shape.dims[i];
   return hr_shape_make(rank, dims, out);

@@ -72,7 +72,7 @@ static hr_status_t scatter_rows(hr_kernel_ctx_t* k) {
   const hr_scatter_t* s = hr_prepared(k);
   HR_TRY(hr_variable_input(k, 0, &v));
   HR_TRY(hr_scatter_begin(v, is_handle, s->type));
-  hr_scatter_job_t job = {&v->value, hr_input(k, 1), hr_input(k, 2), hr_input(k, 1)->count, 1};
+  hr_scatter_job_t job = {&v->value, hr_input(k, 1), hr_input(k, 2), hr_input(k, 1)->count, 1, false};
   hr_status_t status = check_rows(&job, is_handle);
   if (!status) status = hr_scatter_run(k, s, &job);
   hr_variable_end_write(v);

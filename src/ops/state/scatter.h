@@ -24,6 +24,7 @@ typedef struct {
   const hr_tensor_t* updates;  /* n slices of to, or one element for all */
   int64_t n;
   int depth;                   /* leading axes of `to` that a tuple names */
+  bool by_tuples;              /* the last axis of `indices` is a tuple */
 } hr_scatter_job_t;
 /* INVALID_ARGUMENT for a bad index, or a zero among integer divisors. The counts are the caller's to check. */
 HR_MUST_USE hr_status_t hr_scatter_run(hr_kernel_ctx_t* k, const hr_scatter_t* s, const hr_scatter_job_t* job);

@@ -83,7 +83,7 @@ static hr_status_t scatter_tuples(hr_kernel_ctx_t* k, hr_tensor_t* to, const hr_
   if (!slices_fit(&to->shape, &indices->shape, &updates->shape))
     return HR_ERROR(INVALID_ARGUMENT, "updates of shape %s do not fit indices of shape %s over shape %s",
                     hr_shape_format(&updates->shape, a), hr_shape_format(&indices->shape, b), hr_shape_format(&to->shape, c));
-  hr_scatter_job_t job = {to, indices, updates, hr_shape_count_range(&indices->shape, 0, outer), (int)depth};
+  hr_scatter_job_t job = {to, indices, updates, hr_shape_count_range(&indices->shape, 0, outer), (int)depth, true};
   return hr_scatter_run(k, hr_prepared(k), &job);
 }
 

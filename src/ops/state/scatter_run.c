@@ -89,14 +89,15 @@ static inline int64_t slice_of(const hr_scatter_job_t* job, int64_t i) { /* -1: 
 }
 
 static hr_status_t bad_index(const hr_scatter_job_t* job, int64_t i) {
-  char text[HR_SHAPE_TEXT];
-  int d = 0;
-  while (d < job->depth - 1 && index_at(job->indices, i * job->depth + d) >= 0 &&
-         index_at(job->indices, i * job->depth + d) < job->to->shape.dims[d])
-    ++d;
-  return HR_ERROR(INVALID_ARGUMENT, "index %lld (number %lld of its tuple, tuple %lld) is not in [0, %lld); the shape is %s",
-                  (long long)index_at(job->indices, i * job->depth + d), (long long)d, (long long)i, (long long)job->to->shape.dims[d],
-                  hr_shape_format(&job->to->shape, text));
+  char place[HR_SHAPE_TEXT], tuple[HR_SHAPE_TEXT], whole[HR_SHAPE_TEXT];
+  hr_shape_t outer = job->indices->shape, at = {.rank = job->depth};
+  if (!job->by_tuples)
+    return HR_ERROR(INVALID_ARGUMENT, "indices%s = %lld is not in [0, %lld)", hr_shape_format_place(&outer, i, place),
+                    (long long)index_at(job->indices, i), (long long)job->to->shape.dims[0]);
+  outer.rank -= 1;
+  for (int d = 0; d < job->depth; ++d) at.dims[d] = index_at(job->indices, i * job->depth + d);
+  return HR_ERROR(INVALID_ARGUMENT, "indices%s = %s does not index into shape %s", hr_shape_format_place(&outer, i, place),
+                  hr_shape_format(&at, tuple), hr_shape_format(&job->to->shape, whole));
 }
 
 static hr_status_t check_divisors(const hr_scatter_t* s, const hr_tensor_t* updates) {
@@ -104,7 +105,7 @@ static hr_status_t check_divisors(const hr_scatter_t* s, const hr_tensor_t* upda
   for (int64_t i = 0; i < updates->count; ++i) {
     bool zero = true;
     for (size_t b = 0; b < s->size; ++b) zero &= ((const char*)updates->data)[(size_t)i * s->size + b] == 0;
-    if (zero) return HR_ERROR(INVALID_ARGUMENT, "integer division by zero (element %lld of the updates)", (long long)i);
+    if (zero) return HR_ERROR(INVALID_ARGUMENT, "Integer division by zero (element %lld of the updates)", (long long)i);
   }
   return NULL;
 }

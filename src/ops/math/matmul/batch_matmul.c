@@ -111,8 +111,9 @@ static hr_status_t check_batch(const hr_tensor_t* x, const hr_tensor_t* y, const
   const hr_shape_t lx = lead_of(x), ly = lead_of(y);
   char text[2][HR_SHAPE_TEXT];
   if (p->k != y->shape.dims[y->shape.rank - (adj_y ? 1 : 2)] || (!broadcasts && !hr_shape_equal(&lx, &ly)))
-    return HR_ERROR(INVALID_ARGUMENT, "%s differ: x is %s%s, y is %s%s",
-                    broadcasts || hr_shape_equal(&lx, &ly) ? "inner sizes" : "leading axes", hr_shape_format(&x->shape, text[0]),
+    return HR_ERROR(INVALID_ARGUMENT, "%s: In[0]: %s%s, In[1]: %s%s",
+                    broadcasts || hr_shape_equal(&lx, &ly) ? "Matrix size-incompatible" : "In[0] and In[1] must have "
+                    "compatible batch dimensions, leading axes must be the same", hr_shape_format(&x->shape, text[0]),
                     p->transpose_a ? " (adjoint)" : "", hr_shape_format(&y->shape, text[1]), adj_y ? " (adjoint)" : "");
   return NULL;
 }

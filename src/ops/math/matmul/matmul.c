@@ -53,7 +53,7 @@ static hr_status_t read_matmul(hr_kernel_ctx_t* k, hr_product_t* out) {
                         .batch = 1};
   if (out->k != y[m->transpose_b ? 1 : 0]) {
     char text[2][HR_SHAPE_TEXT];
-    return HR_ERROR(INVALID_ARGUMENT, "inner sizes differ: a is %s%s, b is %s%s", hr_shape_format(&a->shape, text[0]),
+    return HR_ERROR(INVALID_ARGUMENT, "Matrix size-incompatible: In[0]: %s%s, In[1]: %s%s", hr_shape_format(&a->shape, text[0]),
                     m->transpose_a ? " transposed" : "", hr_shape_format(&b->shape, text[1]), m->transpose_b ? " transposed" : "");
   }
   return NULL;

@@ -7,8 +7,8 @@ static hr_status_t check_depths(int64_t in, int64_t filter_in, int64_t out, int6
   *groups = 1;
   if (in < 0 || filter_in < 0) return NULL;
   if (filter_in == 0 ? in != 0 : in % filter_in != 0)
-    return HR_ERROR(INVALID_ARGUMENT, "the filter's depth %lld does not divide the input's depth %lld", (long long)filter_in,
-                    (long long)in);
+    return HR_ERROR(INVALID_ARGUMENT, "input depth must be evenly divisible by filter depth: %lld vs %lld", (long long)in,
+                    (long long)filter_in);
   *groups = filter_in == 0 ? 1 : in / filter_in;
   if (*groups > 0 && out >= 0 && out % *groups != 0)
     return HR_ERROR(INVALID_ARGUMENT, "%lld filters cannot be split into %lld groups", (long long)out, (long long)*groups);
@@ -24,7 +24,7 @@ static hr_status_t read_conv_window(const hr_node_attrs_t* attrs, hr_window_t* w
 hr_status_t hr_conv2d_geometry(const hr_window_t* window, const hr_shape_t* data, const hr_shape_t* filter, hr_dnn_conv_t* out) {
   char text[2][HR_SHAPE_TEXT];
   if (data->rank != 4 || filter->rank != 4)
-    return HR_ERROR(INVALID_ARGUMENT, "input and filter have 4 axes, not %s and %s", hr_shape_format(data, text[0]),
+    return HR_ERROR(INVALID_ARGUMENT, "input and filter must be 4-dimensional, not %s and %s", hr_shape_format(data, text[0]),
                     hr_shape_format(filter, text[1]));
   hr_window_t w = *window;
   w.size[1] = filter->dims[0];
