@@ -25,30 +25,6 @@ static const method_fn_t methods[HR_MASTER_METHOD_COUNT] = {
   [HR_MASTER_ReleaseCallable] = hr_master_release_callable,
 };
 
-/* --- one token of two ----------------------------------------------------------------------------------------------------------------- */
-
-typedef struct {
-  hr_cancel_t *parent, *own;
-  hr_cancel_entry_t entry;
-  bool registered;
-} token_link_t;
-
-static void parent_cancelled(void* arg) {
-  token_link_t* l = arg;
-  hr_cancel_start(l->own, hr_cancel_why(l->parent));
-}
-
-static void link_token(token_link_t* l, hr_cancel_t* parent, hr_cancel_t* own) {
-  *l = (token_link_t){.parent = parent, .own = own, .entry = {.callback = parent_cancelled, .arg = l}};
-  if (!parent) return;
-  l->registered = hr_cancel_register(parent, &l->entry);
-  if (!l->registered) parent_cancelled(l);
-}
-
-static void unlink_token(token_link_t* l) {
-  if (l->registered) hr_cancel_deregister(l->parent, &l->entry);
-}
-
 /* --- calls ---------------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t enter_master(hr_master_t* m) {
@@ -69,16 +45,16 @@ static hr_status_t run_method(hr_master_t* m, hr_master_method_t method, const h
                               hr_message_t* out_response) {
   hr_cancel_t own;
   hr_cancel_init(&own);
-  token_link_t stopping, caller;
-  link_token(&stopping, &m->stopping, &own);
-  link_token(&caller, cancel, &own);
+  hr_cancel_link_t stopping, caller;
+  hr_cancel_link(&stopping, &m->stopping, &own);
+  hr_cancel_link(&caller, cancel, &own);
   hr_master_job_t j = {.m = m, .request = request, .cancel = &own};
   hr_message_builder_init(&j.response);
   hr_status_t status = methods[method](&j);
   if (!status) status = hr_message_builder_take(&j.response, out_response);
   else hr_message_builder_deinit(&j.response);
-  unlink_token(&caller);
-  unlink_token(&stopping);
+  hr_cancel_unlink(&caller);
+  hr_cancel_unlink(&stopping);
   hr_cancel_deinit(&own);
   return status;
 }

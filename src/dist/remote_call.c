@@ -3,10 +3,11 @@
 #include "dist/remote_call.h"
 #include <math.h>
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/rng.h"
 #include "base/sync.h"
 
-enum { RETRIES = 10 };
+enum { RETRIES = 10, LOG_EVERY_MS = 10000 };
 
 static const char* const paths[HR_MASTER_METHOD_COUNT] = {
 #define HR_MASTER_METHOD(name) "/tensorflow.MasterService/" #name,
@@ -46,11 +47,16 @@ static void cancel_attempt(void* arg) {
   hr_mutex_unlock(&a->mu);
 }
 
-static void wait_attempt(attempt_t* a) {
+/* Where a session waits for a server, for as long as it takes, it says so now and then: a wrong address or certificate looks the same. */
+static void wait_attempt(attempt_t* a, hr_str_t waits_for) {
   hr_mutex_lock(&a->mu);
   a->has_begun = true;
   if (a->is_cancelled && !a->has_ended) a->transport->cancel(&a->call);
-  while (!a->has_ended) hr_cond_wait(&a->changed, &a->mu);
+  while (!a->has_ended) {
+    if (!waits_for.size) hr_cond_wait(&a->changed, &a->mu);
+    else if (!hr_cond_wait_until(&a->changed, &a->mu, hr_clock_now_ns() + LOG_EVERY_MS * INT64_C(1000000)))
+      hr_log(HR_LOG_WARNING, "a session still waits for grpc://%.*s", HR_STR_ARG(waits_for));
+  }
   hr_mutex_unlock(&a->mu);
 }
 
@@ -87,7 +93,7 @@ static hr_status_t try_once(const hr_remote_peer_t* peer, const hr_remote_call_t
   if (c->cancel && !registered) a.is_cancelled = true;
   const bool waits = c->method == HR_MASTER_CreateSession || c->method == HR_MASTER_Reset;
   peer->transport->call(peer->channel, paths[c->method], &request, deadline_ms, waits, &a.call);
-  wait_attempt(&a);
+  wait_attempt(&a, waits ? peer->address : HR_STR(""));
   if (registered) hr_cancel_deregister(c->cancel, &entry);
   deinit_attempt(&a);
   if (a.status) hr_message_deinit(&a.response);

@@ -7,27 +7,15 @@
 
 enum { CLOSE_MS = 900, RESET_MS = 10000 };
 
-static void link_fired(void* arg) {
-  struct hr_remote_link* l = arg;
-  hr_cancel_start(l->own, hr_cancel_why(l->parent));
-}
-
-static void link_token(struct hr_remote_link* l, hr_cancel_t* parent, hr_cancel_t* own) {
-  *l = (struct hr_remote_link){.parent = parent, .own = own, .entry = {.callback = link_fired, .arg = l}};
-  if (!parent) return;
-  l->registered = hr_cancel_register(parent, &l->entry);
-  if (!l->registered) link_fired(l);
-}
-
 void hr_remote_token_init(hr_remote_token_t* t, hr_remote_t* r, hr_cancel_t* caller) {
   hr_cancel_init(&t->own);
-  link_token(&t->closing, &r->closing, &t->own);
-  link_token(&t->caller, caller, &t->own);
+  hr_cancel_link(&t->closing, &r->closing, &t->own);
+  hr_cancel_link(&t->caller, caller, &t->own);
 }
 
 void hr_remote_token_deinit(hr_remote_token_t* t) {
-  if (t->caller.registered) hr_cancel_deregister(t->caller.parent, &t->caller.entry);
-  if (t->closing.registered) hr_cancel_deregister(t->closing.parent, &t->closing.entry);
+  hr_cancel_unlink(&t->caller);
+  hr_cancel_unlink(&t->closing);
   hr_cancel_deinit(&t->own);
 }
 

@@ -26,7 +26,7 @@ HR_MUST_USE hr_status_t hr_remote_extend(hr_remote_t* r, hr_graph_t* graph, hr_c
 /* A call's token: ends with the session's closing and with the caller's. */
 typedef struct {
   hr_cancel_t own;
-  struct hr_remote_link { hr_cancel_t *parent, *own; hr_cancel_entry_t entry; bool registered; } closing, caller;
+  hr_cancel_link_t closing, caller;
 } hr_remote_token_t;
 void hr_remote_token_init(hr_remote_token_t* t, hr_remote_t* r, hr_cancel_t* caller);
 void hr_remote_token_deinit(hr_remote_token_t* t);

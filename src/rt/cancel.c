@@ -82,3 +82,19 @@ void hr_cancel_deregister(hr_cancel_t* c, hr_cancel_entry_t* entry) {
   }
   hr_mutex_unlock(&c->mu);
 }
+
+static void start_linked(void* arg) {
+  hr_cancel_link_t* l = arg;
+  hr_cancel_start(l->own, hr_cancel_why(l->parent));
+}
+
+void hr_cancel_link(hr_cancel_link_t* l, hr_cancel_t* parent, hr_cancel_t* own) {
+  *l = (hr_cancel_link_t){.parent = parent, .own = own, .entry = {.callback = start_linked, .arg = l}};
+  if (!parent) return;
+  l->registered = hr_cancel_register(parent, &l->entry);
+  if (!l->registered) start_linked(l);
+}
+
+void hr_cancel_unlink(hr_cancel_link_t* l) {
+  if (l->registered) hr_cancel_deregister(l->parent, &l->entry);
+}

@@ -30,4 +30,13 @@ hr_status_t hr_cancel_why(hr_cancel_t* c);                  /* a reference to th
 /* False when already cancelled (the callback is then not registered and will not run). */
 bool hr_cancel_register(hr_cancel_t* c, hr_cancel_entry_t* entry);
 void hr_cancel_deregister(hr_cancel_t* c, hr_cancel_entry_t* entry); /* after it returns the callback neither runs nor will */
+
+/* A token that another one starts too, with its reason: a step's follows its caller's, its session's, its server's. */
+typedef struct {
+  hr_cancel_t *parent, *own;
+  hr_cancel_entry_t entry;
+  bool registered;
+} hr_cancel_link_t;
+void hr_cancel_link(hr_cancel_link_t* l, hr_cancel_t* parent, hr_cancel_t* own); /* parent may be NULL */
+void hr_cancel_unlink(hr_cancel_link_t* l);                                      /* before either goes */
 #endif

@@ -37,39 +37,17 @@ hr_status_t hr_session_check_feed(const hr_feed_check_t* c, const hr_tensor_t* v
 /* --- cancellation of its own ---------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-  hr_cancel_t* parent;
-  hr_cancel_t* own;
-  hr_cancel_entry_t entry;
-  bool registered;
-} parent_link_t;
-
-static void parent_cancelled(void* arg) {
-  parent_link_t* l = arg;
-  hr_cancel_start(l->own, hr_cancel_why(l->parent));
-}
-
-static void link_parent(parent_link_t* l, hr_cancel_t* parent, hr_cancel_t* own) {
-  *l = (parent_link_t){.parent = parent, .own = own, .entry = {.callback = parent_cancelled, .arg = l}};
-  l->registered = hr_cancel_register(parent, &l->entry);
-  if (!l->registered) parent_cancelled(l);
-}
-
-static void unlink_parent(parent_link_t* l) {
-  if (l->registered) hr_cancel_deregister(l->parent, &l->entry);
-}
-
-typedef struct {
   hr_cancel_t own;
-  parent_link_t session, caller;
+  hr_cancel_link_t session, caller;
   hr_timer_t timer;
   bool has_timer;
 } step_guard_t;
 
 static hr_status_t guard_start(step_guard_t* g, hr_session_t* s, hr_cancel_t* caller, int64_t timeout_ms) {
   hr_cancel_init(&g->own);
-  g->caller.registered = g->has_timer = false;
-  link_parent(&g->session, &s->cancel, &g->own);
-  if (caller) link_parent(&g->caller, caller, &g->own);
+  g->has_timer = false;
+  hr_cancel_link(&g->session, &s->cancel, &g->own);
+  hr_cancel_link(&g->caller, caller, &g->own);
   if (timeout_ms <= 0) return NULL;
   hr_status_t status = hr_timer_add(&g->timer, timeout_ms, &g->own);
   g->has_timer = !status;
@@ -78,8 +56,8 @@ static hr_status_t guard_start(step_guard_t* g, hr_session_t* s, hr_cancel_t* ca
 
 static void guard_stop(step_guard_t* g) {
   if (g->has_timer) hr_timer_remove(&g->timer);
-  unlink_parent(&g->caller);
-  unlink_parent(&g->session);
+  hr_cancel_unlink(&g->caller);
+  hr_cancel_unlink(&g->session);
   hr_cancel_deinit(&g->own);
 }
 

@@ -116,9 +116,9 @@ struct parts_step {
   const hr_runner_binding_t* binding;
   const hr_tensor_t* feeds;
   hr_tensor_t* out_fetches;
-  hr_cancel_t *outer, cancel;
-  hr_cancel_entry_t outer_entry, own_entry;
-  bool follows;           /* outer_entry is registered */
+  hr_cancel_t cancel;
+  hr_cancel_link_t caller;
+  hr_cancel_entry_t own_entry;
   hr_rendezvous_t* rendezvous; /* one reference */
   hr_mutex_t mu;
   hr_cond_t all_ended;
@@ -126,11 +126,6 @@ struct parts_step {
   hr_status_t failure;    /* the first; one reference */
   part_step_t parts[];
 };
-
-static void outer_cancelled(void* arg) {
-  parts_step_t* s = arg;
-  hr_cancel_start(&s->cancel, hr_cancel_why(s->outer));
-}
 
 static void abort_rendezvous(void* arg) {
   parts_step_t* s = arg;
@@ -211,17 +206,14 @@ static hr_status_t start_step(parts_step_t* s, const hr_step_t* step) {
   hr_mutex_init(&s->mu);
   hr_cond_init(&s->all_ended);
   hr_cancel_init(&s->cancel);
-  s->outer = step->cancel;
   s->own_entry = (hr_cancel_entry_t){.callback = abort_rendezvous, .arg = s};
   hr_cancel_register(&s->cancel, &s->own_entry);
-  s->outer_entry = (hr_cancel_entry_t){.callback = outer_cancelled, .arg = s};
-  s->follows = hr_cancel_register(s->outer, &s->outer_entry);
-  if (!s->follows) outer_cancelled(s);
+  hr_cancel_link(&s->caller, step->cancel, &s->cancel);
   return NULL;
 }
 
 static hr_status_t end_step(parts_step_t* s) {
-  if (s->follows) hr_cancel_deregister(s->outer, &s->outer_entry);
+  hr_cancel_unlink(&s->caller);
   hr_cancel_deregister(&s->cancel, &s->own_entry);
   hr_status_t status = s->failure;
   if (status) release_fetches(s);

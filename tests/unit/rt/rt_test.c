@@ -32,6 +32,22 @@ static hr_status_t make_variable(void* arg, hr_resource_t** out) {
 }
 static const hr_resource_type_t other_type = {"Other", NULL};
 
+HR_TEST(a_linked_token_follows_its_parent_until_it_is_unlinked) {
+  hr_cancel_t parent, own, late, free;
+  hr_cancel_link_t link, late_link, none;
+  hr_cancel_init(&parent), hr_cancel_init(&own), hr_cancel_init(&late), hr_cancel_init(&free);
+  hr_cancel_link(&link, &parent, &own);
+  hr_cancel_link(&none, NULL, &free);
+  HR_CHECK(!hr_cancel_is_set(&own));
+  hr_cancel_start(&parent, hr_status_create(HR_ABORTED, __FILE__, __LINE__, "enough"));
+  HR_CHECK_CODE(hr_cancel_why(&own), HR_ABORTED, "enough");
+  hr_cancel_link(&late_link, &parent, &late); /* what is linked to a token that was started starts */
+  HR_CHECK_CODE(hr_cancel_why(&late), HR_ABORTED, "enough");
+  hr_cancel_unlink(&link), hr_cancel_unlink(&late_link), hr_cancel_unlink(&none);
+  HR_CHECK(!hr_cancel_is_set(&free));
+  hr_cancel_deinit(&parent), hr_cancel_deinit(&own), hr_cancel_deinit(&late), hr_cancel_deinit(&free);
+}
+
 HR_TEST(containers_find_by_container_type_and_name) {
   hr_resources_t* rs = hr_resources_create();
   hr_resource_t *a = NULL, *b = NULL;
