@@ -34,6 +34,7 @@ static const char usage[] =
     "  --max-sessions N (1024)  --max-steps N (1024)  --max-connections N (1024)\n"
     "  --heartbeat-ms N (10000)  --control-ms N (5000)\n"
     "\n"
+    "HEADRACE_TLS_CERT, HEADRACE_TLS_KEY and HEADRACE_TLS_CA say the same to clients; docs/cluster.md has examples.\n"
     "It says on standard output what it serves, and ends within a second of SIGINT or SIGTERM.\n";
 
 typedef struct {

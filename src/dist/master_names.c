@@ -17,13 +17,7 @@ void hr_master_names_deinit(hr_master_names_t* n) {
 }
 
 hr_status_t hr_master_names_read(hr_master_names_t* n, hr_message_reader_t span, hr_str_t* out) {
-  hr_strbuf_t scratch;
-  hr_strbuf_init(&scratch);
-  hr_cursor_t flat;
-  hr_status_t status = hr_message_reader_flat(span, &scratch, &flat);
-  if (!status && !hr_arena_str(&n->arena, hr_cursor_str(flat), out)) status = hr_status_out_of_memory();
-  hr_strbuf_deinit(&scratch);
-  return status;
+  return hr_message_reader_text(span, &n->arena, out);
 }
 
 /* "x" or "x:0". */

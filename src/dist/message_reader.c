@@ -123,6 +123,16 @@ hr_status_t hr_message_reader_flat(hr_message_reader_t r, hr_strbuf_t* scratch, 
   return NULL;
 }
 
+hr_status_t hr_message_reader_text(hr_message_reader_t r, hr_arena_t* arena, hr_str_t* out) {
+  hr_strbuf_t scratch;
+  hr_cursor_t flat;
+  hr_strbuf_init(&scratch);
+  hr_status_t status = hr_message_reader_flat(r, &scratch, &flat);
+  if (!status && !hr_arena_str(arena, hr_cursor_str(flat), out)) status = hr_status_out_of_memory();
+  hr_strbuf_deinit(&scratch);
+  return status;
+}
+
 hr_status_t hr_message_reader_named(hr_message_reader_t r, hr_strbuf_t* scratch, hr_str_t* out_name, hr_message_reader_t* out_tensor) {
   *out_name = HR_STR("");
   *out_tensor = (hr_message_reader_t){0};

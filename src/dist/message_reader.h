@@ -5,6 +5,7 @@
  * A reader is a span by value, like hr_cursor_t: copy it to read the bytes again. */
 #ifndef HR_DIST_MESSAGE_READER_H
 #define HR_DIST_MESSAGE_READER_H
+#include "base/arena.h"
 #include "dist/transport.h"
 #include "tensor/tensor.h"
 #include "wire/cursor.h"
@@ -23,6 +24,8 @@ HR_MUST_USE hr_status_t hr_message_reader_next(hr_message_reader_t* r, uint32_t*
                                                hr_message_reader_t* out_span);
 /* The span as one piece: where it lies, or gathered into `scratch` (initialised by the caller, valid until it is used or freed). */
 HR_MUST_USE hr_status_t hr_message_reader_flat(hr_message_reader_t r, hr_strbuf_t* scratch, hr_cursor_t* out);
+/* The span as a text of the arena's. */
+HR_MUST_USE hr_status_t hr_message_reader_text(hr_message_reader_t r, hr_arena_t* arena, hr_str_t* out);
 /* A NamedTensorProto: *out_name lies in the message or in `scratch`; *out_tensor is what the next function reads. */
 HR_MUST_USE hr_status_t hr_message_reader_named(hr_message_reader_t r, hr_strbuf_t* scratch, hr_str_t* out_name,
                                                 hr_message_reader_t* out_tensor);

@@ -6,7 +6,7 @@
  * looks for the abort afterwards. All under mu, which is not held while a waiter is called. */
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/rng.h"
+#include "dist/random_id.h"
 #include "dist/recv_tensor.h"
 #include "dist/worker_state.h"
 
@@ -136,7 +136,7 @@ static hr_status_t create_wait(hr_worker_rendezvous_t* r, const hr_rendezvous_ke
   t->owner = r;
   atomic_fetch_add_explicit(&r->refs, 1, memory_order_relaxed);
   t->waiter = waiter;
-  t->request_id = (int64_t)(hr_rng_system_seed() | 1);
+  t->request_id = hr_random_id_request();
   t->start_us = hr_clock_wall_ns() / 1000;
   *out = t;
   return NULL;

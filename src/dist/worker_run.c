@@ -36,15 +36,7 @@ _Static_assert(sizeof(run_op_t) <= HR_WORKER_OP_BYTES, "an op's memory is of one
 
 /* --- the request ------------------------------------------------------------------------------------------------------------------ */
 
-static hr_status_t read_text(run_op_t* r, hr_message_reader_t span, hr_str_t* out) {
-  hr_strbuf_t scratch;
-  hr_cursor_t flat;
-  hr_strbuf_init(&scratch);
-  hr_status_t status = hr_message_reader_flat(span, &scratch, &flat);
-  if (!status && !hr_arena_str(&r->arena, hr_cursor_str(flat), out)) status = hr_status_out_of_memory();
-  hr_strbuf_deinit(&scratch);
-  return status;
-}
+static hr_status_t read_text(run_op_t* r, hr_message_reader_t span, hr_str_t* out) { return hr_message_reader_text(span, &r->arena, out); }
 
 static hr_status_t read_feed(run_op_t* r, hr_message_reader_t span) {
   run_feed_t feed = {.name = {"", 0}};

@@ -32,8 +32,7 @@ typedef struct {
   bool host;
 } ends_t;
 
-static hr_status_t describe_ends(hr_partition_state_t* s, hr_value_t v, const hr_node_t* src, const hr_node_t* dst, int32_t edge,
-                                 ends_t* out) {
+static hr_status_t describe_ends(hr_partition_state_t* s, const hr_node_t* src, const hr_node_t* dst, int32_t edge, ends_t* out) {
   hr_strbuf_t b;
   hr_str_t name;
   hr_strbuf_init(&b);
@@ -48,14 +47,13 @@ static hr_status_t describe_ends(hr_partition_state_t* s, hr_value_t v, const hr
   out->attrs[4] = hr_at_str("recv_device", out->to->name);
   out->attrs[5] = hr_at("_src", HR_AT_SCALAR(HR_ATTR_STRING, s, src->name));
   out->attrs[6] = hr_at("_dst", HR_AT_SCALAR(HR_ATTR_STRING, s, dst->name));
-  (void)v;
   return NULL;
 }
 
 static hr_status_t add_pair(hr_partition_state_t* s, hr_value_t v, const hr_node_t* src, hr_node_t* dst, int32_t edge, hr_node_t** out) {
   ends_t e;
   hr_node_t* send;
-  HR_TRY(describe_ends(s, v, src, dst, edge, &e));
+  HR_TRY(describe_ends(s, src, dst, edge, &e));
   const int type = (int)hr_dtype_base(hr_value_type(v));
   hr_node_desc_t d = {.op = e.host ? HR_STR("_HostSend") : HR_STR("_Send"), .inputs = &v, .input_count = 1, .attrs = e.attrs,
                       .attr_count = 7, .attrs_kept = true};
