@@ -11,7 +11,8 @@
 #include "op/node_class.h"
 
 /* What params leads back to: it lies in front of cond_inputs. */
-typedef struct {
+typedef struct while_block {
+  struct while_block* next;
   hr_graph_t* parent; /* one ownership */
   hr_value_t* inputs;
   hr_value_t* body_inputs;
@@ -19,13 +20,32 @@ typedef struct {
   hr_value_t cond_inputs[];
 } while_block_t;
 
-static while_block_t* while_block(const TF_WhileParams* params) {
-  if (!params || !params->cond_inputs) return NULL;
-  return (while_block_t*)(void*)((char*)(uintptr_t)params->cond_inputs - offsetof(while_block_t, cond_inputs));
+/* Loops that were begun and neither finished nor given up: params cannot say so themselves, for their copies would not know. */
+static struct {
+  hr_mutex_t mu;
+  while_block_t* first;
+} while_begun = {HR_MUTEX_INIT, NULL};
+
+static void while_begin(while_block_t* b) {
+  hr_mutex_lock(&while_begun.mu);
+  b->next = while_begun.first;
+  while_begun.first = b;
+  hr_mutex_unlock(&while_begun.mu);
 }
 
-static void while_free(const TF_WhileParams* params) {
-  while_block_t* b = while_block(params);
+/* The caller's from now on; NULL: TF_NewWhile did not begin it, or it is over. */
+static while_block_t* while_take(const TF_WhileParams* params) {
+  if (!params || !params->cond_inputs) return NULL;
+  hr_mutex_lock(&while_begun.mu);
+  while_block_t** at = &while_begun.first;
+  while (*at && (const void*)(*at)->cond_inputs != (const void*)params->cond_inputs) at = &(*at)->next;
+  while_block_t* b = *at;
+  if (b) *at = b->next;
+  hr_mutex_unlock(&while_begun.mu);
+  return b;
+}
+
+static void while_free(const TF_WhileParams* params, while_block_t* b) {
   if (!b) return;
   TF_DeleteGraph(params->cond_graph);
   TF_DeleteGraph(params->body_graph);
@@ -93,6 +113,7 @@ TF_WhileParams TF_NewWhile(TF_Graph* g, TF_Output* inputs, int ninputs, TF_Statu
     hr_capi_report(status, outcome);
     return (TF_WhileParams){0};
   }
+  while_begin(b);
   hr_capi_report(status, NULL);
   return (TF_WhileParams){.ninputs = ninputs,
                           .cond_graph = hr_capi_to_graph(cond),
@@ -114,8 +135,7 @@ static hr_status_t while_check_output(const hr_graph_t* g, hr_value_t v, int wan
   return HR_ERROR(INVALID_ARGUMENT, "%s[%d] of the loop is %s, but must be %s", what, i, hr_dtype_name(type), hr_dtype_name(wanted));
 }
 
-static hr_status_t while_check(const TF_WhileParams* p, const TF_Output* outputs) {
-  const while_block_t* b = while_block(p);
+static hr_status_t while_check(const TF_WhileParams* p, const while_block_t* b, const TF_Output* outputs) {
   if (!b || !p->cond_graph || !p->body_graph)
     return HR_ERROR(INVALID_ARGUMENT, "these are not the params of a loop that TF_NewWhile began");
   if (!outputs) return hr_capi_null("the array of outputs");
@@ -326,10 +346,9 @@ static hr_status_t loop_build(const loop_t* l, hr_value_t* exits) {
   return NULL;
 }
 
-static hr_status_t while_finish(const TF_WhileParams* params, TF_Output* outputs) {
-  const while_block_t* b = while_block(params);
+static hr_status_t while_finish(const TF_WhileParams* params, const while_block_t* b, TF_Output* outputs) {
   size_t n = b && params->ninputs > 0 ? (size_t)params->ninputs : 0;
-  HR_TRY(while_check(params, outputs));
+  HR_TRY(while_check(params, b, outputs));
   hr_value_t* room = hr_alloc_array(5 * n, sizeof *room);
   if (!room) return hr_status_out_of_memory();
   loop_t l = {.params = params,
@@ -349,12 +368,13 @@ static hr_status_t while_finish(const TF_WhileParams* params, TF_Output* outputs
 }
 
 void TF_FinishWhile(const TF_WhileParams* params, TF_Status* status, TF_Output* outputs) {
-  hr_status_t outcome = while_finish(params, outputs);
-  while_free(params);
+  while_block_t* b = while_take(params);
+  hr_status_t outcome = while_finish(params, b, outputs);
+  while_free(params, b);
   hr_capi_report(status, outcome);
 }
 
-void TF_AbortWhile(const TF_WhileParams* params) { while_free(params); }
+void TF_AbortWhile(const TF_WhileParams* params) { while_free(params, while_take(params)); }
 
 /* --- a While node gets one more variable ---------------------------------------------------------------------------------------------- */
 static hr_status_t while_append(TF_Graph* graph, TF_Output new_src, TF_Operation* dst) {

@@ -114,6 +114,23 @@ TEST(incomplete_loops_are_refused) {
   }
 }
 
+TEST(a_loop_that_is_over_is_over) {
+  for (int aborts = 0; aborts < 2; ++aborts) {
+    loop_t l;
+    loop_start(&l);
+    TF_WhileParams p = TF_NewWhile(l.g, l.in, 3, l.s);
+    loop_fill(&p, 2, "loop", l.s);
+    if (aborts) TF_AbortWhile(&p);
+    else TF_FinishWhile(&p, l.s, l.out);
+    CHECK_TF_OK(l.s);
+    TF_AbortWhile(&p);
+    TF_FinishWhile(&p, l.s, l.out);
+    CHECK_TF_CODE(l.s, TF_INVALID_ARGUMENT);
+    CHECK_HAS(TF_Message(l.s), "not the params of a loop");
+    loop_end(&l);
+  }
+}
+
 TEST(loops_are_begun_with_something) {
   loop_t l;
   loop_start(&l);
