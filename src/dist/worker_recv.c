@@ -16,7 +16,7 @@ _Static_assert(sizeof(recv_op_t) <= HR_WORKER_OP_BYTES, "an op's memory is of on
 
 static void destroy_recv(hr_worker_op_t* op) {
   recv_op_t* r = (recv_op_t*)op;
-  hr_worker_step_release(r->step);
+  hr_worker_step_leave(r->step);
   hr_free(r->key);
 }
 
@@ -58,7 +58,7 @@ static hr_status_t prepare_recv(recv_op_t* r) {
   hr_status_t status = hr_recv_tensor_read_request(&r->op.call->request, &scratch, &q);
   if (!status) status = hr_request_ids_add(&w->ids, q.request_id);
   if (!status) status = hr_rendezvous_key_parse(q.key, &key);
-  if (!status) status = hr_worker_step_get(w, q.step_id, &r->step);
+  if (!status) status = hr_worker_step_get(w, q.step_id, false, &r->step);
   if (!status) status = check_source(w, r->step, &key);
   if (!status && !(r->key = hr_alloc_copy(q.key.data, q.key.size))) status = hr_status_out_of_memory();
   hr_strbuf_deinit(&scratch);
@@ -78,5 +78,5 @@ void hr_worker_recv_tensor(hr_worker_op_t* op) {
   hr_worker_step_t* step = r->step;
   atomic_fetch_add_explicit(&step->refs, 1, memory_order_relaxed); /* the op may end within */
   hr_rendezvous_receive_local(step->rendezvous, hr_str(r->key), &r->waiter);
-  hr_worker_step_release(step);
+  hr_worker_step_leave(step);
 }

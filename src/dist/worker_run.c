@@ -155,7 +155,7 @@ static hr_status_t find_step(run_op_t* r) {
   HR_TRY(hr_worker_session_find(r->op.w, r->session_handle, r->is_created, &r->session));
   HR_TRY(hr_worker_session_find_graph(r->session, r->graph_handle, &r->graph));
   HR_TRY(count_run(r));
-  HR_TRY(hr_worker_step_get(r->op.w, r->step_id, &step));
+  HR_TRY(hr_worker_step_get(r->op.w, r->step_id, true, &step));
   hr_mutex_lock(&r->mu);
   r->step = step;
   const bool is_cancelled = r->is_cancelled;

@@ -85,8 +85,11 @@ typedef struct hr_worker_step {
   int64_t since_ns;              /* when it was made */
 } hr_worker_step_t;
 
-/* Finds or makes; one more reference. RESOURCE_EXHAUSTED when there are too many; UNAVAILABLE when the worker stops. */
-HR_MUST_USE hr_status_t hr_worker_step_get(hr_worker_t* w, int64_t id, hr_worker_step_t** out);
+/* Finds or makes; one more reference. RESOURCE_EXHAUSTED when there are too many, of which those that do not run are half; UNAVAILABLE
+ * when the worker stops. */
+HR_MUST_USE hr_status_t hr_worker_step_get(hr_worker_t* w, int64_t id, bool runs, hr_worker_step_t** out);
+/* Gives up a reference; takes the step off the table when nobody has claimed it and nobody else has one. Accepts NULL. */
+void hr_worker_step_leave(hr_worker_step_t* step);
 /* A RunGraph's: the step belongs to its session now. */
 void hr_worker_step_claim(hr_worker_step_t* step, hr_worker_session_t* session);
 void hr_worker_step_release(hr_worker_step_t* step); /* accepts NULL */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of steps. A step that only RecvTensors have asked for is unclaimed, and ends after a minute unless its RunGraph comes:
- * calls look for such steps now and then, so an idle worker keeps some longer, but gains none. */
+/* The table of steps. A step that only RecvTensors have asked for is unclaimed: it ends with the last of them, or after a minute unless its
+ * RunGraph comes (calls look for such steps now and then, so an idle worker keeps some longer, but gains none). RecvTensors fill half of
+ * the table at most, so that nobody who asks for what is not there keeps steps from running. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "dist/worker_state.h"
@@ -38,13 +39,14 @@ static hr_status_t step_create(hr_worker_t* w, int64_t id, hr_worker_step_t** ou
 }
 
 /* With w->mu held. */
-static hr_status_t step_find_or_create(hr_worker_t* w, int64_t id, hr_worker_step_t** out) {
+static hr_status_t step_find_or_create(hr_worker_t* w, int64_t id, int64_t most, hr_worker_step_t** out) {
   uintptr_t found;
   const void* key = (const void*)(uintptr_t)id;
   if (hr_map_find_ptr(&w->steps, key, &found)) *out = (hr_worker_step_t*)found;
   else {
     if (w->is_stopping) return HR_ERROR(UNAVAILABLE, "the task stops");
-    if (w->steps.count >= STEPS_MOST) return HR_ERROR(RESOURCE_EXHAUSTED, "%d steps are known here, and not cleaned up", STEPS_MOST);
+    if (w->steps.count >= most)
+      return HR_ERROR(RESOURCE_EXHAUSTED, "%lld steps are known here, and not cleaned up", (long long)w->steps.count);
     hr_worker_step_t* step = NULL;
     HR_TRY(step_create(w, id, &step));
     hr_status_t status = hr_map_set_ptr(&w->steps, key, (uintptr_t)step);
@@ -58,11 +60,25 @@ static hr_status_t step_find_or_create(hr_worker_t* w, int64_t id, hr_worker_ste
   return NULL;
 }
 
-hr_status_t hr_worker_step_get(hr_worker_t* w, int64_t id, hr_worker_step_t** out) {
+hr_status_t hr_worker_step_get(hr_worker_t* w, int64_t id, bool runs, hr_worker_step_t** out) {
   hr_mutex_lock(&w->mu);
-  hr_status_t status = step_find_or_create(w, id, out);
+  hr_status_t status = step_find_or_create(w, id, runs ? STEPS_MOST : STEPS_MOST / 2, out);
   hr_mutex_unlock(&w->mu);
   return status;
+}
+
+void hr_worker_step_leave(hr_worker_step_t* step) {
+  if (!step) return;
+  hr_worker_t* w = step->worker;
+  uintptr_t found = 0;
+  const void* key = (const void*)(uintptr_t)step->id;
+  hr_mutex_lock(&w->mu); /* whoever finds the step counts himself under it */
+  const bool is_last = atomic_load(&step->refs) == 2 && hr_map_find_ptr(&w->steps, key, &found) && found == (uintptr_t)step;
+  const bool is_idle = is_last && !step->session;
+  if (is_idle) hr_map_remove_ptr(&w->steps, key);
+  hr_mutex_unlock(&w->mu);
+  if (is_idle) hr_worker_step_release(step);
+  hr_worker_step_release(step);
 }
 
 void hr_worker_step_claim(hr_worker_step_t* step, hr_worker_session_t* session) {

@@ -4,6 +4,7 @@
 #include "dist/exchange.h"
 #include <time.h>
 #include "base/clock.h"
+#include "dist/worker_state.h"
 #include "test.h"
 #include "wire/cursor.h"
 #include "wire/writer.h"
@@ -256,6 +257,33 @@ static void write_recv(hr_writer_t* w, int64_t step, int64_t request_id, uint64_
   hr_writer_i64(w, 1, step);
   hr_writer_str(w, 2, hr_str(key));
   hr_writer_i64(w, 7, request_id);
+}
+
+/* Who asks for what nobody has leaves nothing behind, and keeps no step from running. */
+HR_TEST(steps_that_nobody_runs_go_with_who_asked) {
+  HR_REQUIRE(start());
+  const uint64_t incarnation = hr_worker_devices(worker)->devices[0]->incarnation;
+  hr_writer_t w;
+  for (int i = 0; i < 20; ++i) {
+    write_recv(&w, 1000 + i, 500 + i, incarnation + (i % 2 == 0));
+    HR_CHECK_EQ_I64(send_written(HR_WORKER_RecvTensor, &w), i % 2 ? HR_CANCELLED : HR_ABORTED);
+    HR_CHECK_EQ_I64(worker->steps.count, 0);
+  }
+  hr_exchange_call_t two[2];
+  for (int i = 0; i < 2; ++i) {
+    write_recv(&w, 2000, 600 + i, incarnation);
+    hr_exchange_start(worker, &two[i], HR_WORKER_RecvTensor, hr_strbuf_view(&w));
+    hr_strbuf_deinit(&w);
+  }
+  for (int i = 0; i < 2; ++i) { /* with the last of them */
+    HR_CHECK_EQ_I64(worker->steps.count, 1);
+    hr_worker_cancel(worker, &two[i].call);
+    HR_CHECK(hr_exchange_wait(&two[i], 1000));
+    hr_exchange_end(&two[i]);
+  }
+  for (int i = 0; i < 500 && worker->ops; ++i) nanosleep(&(struct timespec){0, 1000000}, NULL);
+  HR_CHECK_EQ_I64(worker->steps.count, 0);
+  stop();
 }
 
 HR_TEST(what_waits_can_be_ended) {
