@@ -25,6 +25,9 @@ HR_MUST_USE hr_status_t hr_map_set(hr_map_t* map, hr_str_t key, uintptr_t value)
 /* Adds unless present; *out_added says which. */
 HR_MUST_USE hr_status_t hr_map_add(hr_map_t* map, hr_str_t key, uintptr_t value, bool* out_added);
 bool hr_map_find(const hr_map_t* map, hr_str_t key, uintptr_t* out_value);             /* out_value may be NULL */
+/* A hint that the key's entry is needed soon: who works through many keys of a big table asks HR_MAP_AHEAD keys ahead. */
+void hr_map_prefetch(const hr_map_t* map, hr_str_t key);
+enum { HR_MAP_AHEAD = 8 };
 bool hr_map_remove(hr_map_t* map, hr_str_t key);
 HR_MUST_USE hr_status_t hr_map_set_ptr(hr_map_t* map, const void* key, uintptr_t value);
 bool hr_map_find_ptr(const hr_map_t* map, const void* key, uintptr_t* out_value);

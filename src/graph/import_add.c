@@ -141,7 +141,11 @@ hr_status_t hr_import_add_nodes(hr_import_t* im, hr_import_results_t* results) {
   hr_status_t status = hr_vec_reserve(&im->g->nodes, im->nodes.count);
   if (!status) status = hr_map_reserve(&im->g->by_name, im->nodes.count);
   if (!status) status = hr_vec_reserve(&results->added, im->nodes.count);
-  for (int64_t i = 0; !status && i < im->order.count; ++i) status = add_node(&a, &im->nodes.data[im->order.data[i]]);
+  for (int64_t i = 0; !status && i < im->order.count; ++i) {
+    if (i + HR_MAP_AHEAD < im->order.count)
+      hr_map_prefetch(&im->g->by_name, im->nodes.data[im->order.data[i + HR_MAP_AHEAD]].new_name);
+    status = add_node(&a, &im->nodes.data[im->order.data[i]]);
+  }
   if (!status) status = add_close_loops(im);
   for (int64_t i = 0; !status && i < im->nodes.count; ++i) status = hr_vec_push(&results->added, im->nodes.data[i].node);
   hr_vec_deinit(&a.inputs);

@@ -12,6 +12,7 @@ static hr_status_t link_names(hr_import_t* im) {
   for (int64_t i = 0; i < im->nodes.count; ++i) {
     bool added = false;
     hr_str_t name = im->nodes.data[i].name;
+    if (i + HR_MAP_AHEAD < im->nodes.count) hr_map_prefetch(&im->by_name, im->nodes.data[i + HR_MAP_AHEAD].name);
     HR_TRY(hr_names_check(name, im->options->internal));
     HR_TRY(hr_map_add(&im->by_name, name, (uintptr_t)i, &added));
     if (!added) return HR_ERROR(INVALID_ARGUMENT, "the GraphDef has two nodes named '%.*s'", HR_STR_ARG(name));
@@ -162,6 +163,7 @@ static hr_status_t link_inputs(hr_import_t* im, const hr_import_node_t* n) {
   hr_import_input_t* in = im->inputs.data + n->first_input;
   for (int64_t i = 0; i < (int64_t)n->input_count + n->control_count; ++i, ++in) {
     uintptr_t producer;
+    if (in - im->inputs.data + HR_MAP_AHEAD < im->inputs.count) hr_map_prefetch(&im->by_name, in[HR_MAP_AHEAD].name);
     if (input_take_mapped(im, in)) continue;
     const bool found = hr_map_find(&im->by_name, in->name, &producer);
     if (!found && input_take_existing(im, in)) continue;

@@ -29,8 +29,11 @@ hr_status_t hr_names_check(hr_str_t name, bool internal) {
 hr_status_t hr_names_index(hr_graph_t* g) {
   if (!g->names_pending) return NULL;
   HR_TRY(hr_map_reserve(&g->by_name, g->nodes.count));
-  for (int64_t i = 0; i < g->nodes.count; ++i)
+  for (int64_t i = 0; i < g->nodes.count; ++i) {
+    const hr_node_t* later = i + HR_MAP_AHEAD < g->nodes.count ? g->nodes.data[i + HR_MAP_AHEAD] : NULL;
+    if (later) hr_map_prefetch(&g->by_name, later->name);
     if (g->nodes.data[i]) HR_TRY(hr_map_set(&g->by_name, g->nodes.data[i]->name, (uintptr_t)g->nodes.data[i]));
+  }
   g->names_pending = false;
   return NULL;
 }
