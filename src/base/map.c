@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Open addressing with linear probing, at most three quarters full; removal shifts the run behind the hole back, so there are
- * no tombstones and lookups stay short for ever. Look-ups in a big table go all over it: it lies on huge pages where the system has them. */
+ * no tombstones and lookups stay short for ever. Look-ups in a big table go all over it, so it lies on huge pages where the
+ * system has them. */
 #include "base/map.h"
 #include <string.h>
 #include <sys/mman.h>
