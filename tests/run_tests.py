@@ -187,7 +187,7 @@ def example(c, work, path, language):
     if language == "python":
         return run([sys.executable, path], 60, work, env)
     if language == "sh": # what it left in the background would hold its output open
-        return run(["bash", "-e", "-c", "trap 'kill $(jobs -p) 2>/dev/null' EXIT; . %s" % path], 60, work, env)
+        return run(["bash", "-e", "-c", "trap 'kill $(jobs -p) 2>/dev/null || :' EXIT; . %s" % path], 60, work, env)
     exe = path[:-2]
     code, output = run([os.environ.get("CC", "cc"), "-std=c11", "-Wall", "-Werror", "-I" + os.path.join(ROOT, "include"), path, "-o", exe,
                         "-L" + lib, "-lheadrace", "-lm", "-Wl,-rpath," + lib], 60, work)

@@ -78,6 +78,8 @@ static hr_status_t final_status(hr_status_t take_status, hr_cancel_t* cancel) {
   return hr_cancel_why(cancel);
 }
 
+static bool waits_for_server(hr_master_method_t m) { return m == HR_MASTER_CreateSession || m == HR_MASTER_Reset; }
+
 static hr_status_t try_once(const hr_remote_peer_t* peer, const hr_remote_call_t* c, int64_t deadline_ms, hr_message_t* out_response) {
   hr_message_t request = {0};
   HR_TRY(c->make(c->arg, &request));
@@ -91,7 +93,7 @@ static hr_status_t try_once(const hr_remote_peer_t* peer, const hr_remote_call_t
   hr_cancel_entry_t entry = {.callback = cancel_attempt, .arg = &a};
   const bool registered = c->cancel && hr_cancel_register(c->cancel, &entry);
   if (c->cancel && !registered) a.is_cancelled = true;
-  const bool waits = c->method == HR_MASTER_CreateSession || c->method == HR_MASTER_Reset;
+  const bool waits = waits_for_server(c->method);
   peer->transport->call(peer->channel, paths[c->method], &request, deadline_ms, waits, &a.call);
   wait_attempt(&a, waits ? peer->address : HR_STR(""));
   if (registered) hr_cancel_deregister(c->cancel, &entry);
@@ -131,5 +133,8 @@ hr_status_t hr_remote_call_run(const hr_remote_peer_t* peer, const hr_remote_cal
     if (hr_status_code(status) != HR_UNAVAILABLE || c->once || tried == RETRIES) break;
     if (!pause_between(tried, c->cancel)) break;
   }
+  if (hr_status_code(status) == HR_DEADLINE_EXCEEDED && waits_for_server(c->method))
+    status = hr_status_note(status, "no answer from grpc://%.*s, or not from all of its cluster, in %lld ms: ", HR_STR_ARG(peer->address),
+                            (long long)c->deadline_ms);
   return final_status(status, c->cancel);
 }
