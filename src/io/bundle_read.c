@@ -285,7 +285,7 @@ hr_status_t hr_bundle_read(hr_bundle_t* b, hr_str_t name, hr_str_t spec, hr_dtyp
   hr_shape_t full;
   char stored[HR_SHAPE_TEXT], asked[HR_SHAPE_TEXT];
   *out = (hr_tensor_t){0};
-  if (!e) return HR_ERROR(NOT_FOUND, "key %.*s not found in checkpoint '%s'", HR_STR_ARG(name), b->prefix);
+  if (!e) return HR_ERROR(NOT_FOUND, "Key %.*s not found in checkpoint '%s'", HR_STR_ARG(name), b->prefix);
   if (dtype != HR_DTYPE_INVALID && dtype != e->dtype)
     return HR_ERROR(INVALID_ARGUMENT, "tensor '%.*s' has dtype %s in checkpoint '%s', not the expected %s", HR_STR_ARG(name),
                     hr_dtype_name(e->dtype),

@@ -171,9 +171,9 @@ struct hr_resources* hr_resources_of(const hr_kernel_ctx_t* k) { return k->step-
 
 /* --- input checks ----------------------------------------------------------------------------------------------------------------- */
 static hr_status_t wrong_input_shape(const hr_kernel_ctx_t* k, int input, const char* what, const char* wanted, int rank) {
-  char text[HR_SHAPE_TEXT], number[16] = "";
-  if (rank >= 0) snprintf(number, sizeof number, " %d", rank);
-  return HR_ERROR(INVALID_ARGUMENT, "%s must be %s%s, but input %d has shape %s", what, wanted, number, input,
+  char text[HR_SHAPE_TEXT], number[32] = "";
+  if (rank >= 0) snprintf(number, sizeof number, " %d-dimensional", rank);
+  return HR_ERROR(INVALID_ARGUMENT, "%s must be %s%s, but input %d has shape %s", what, wanted, number + (rank >= 0 && !*wanted), input,
                   hr_shape_format(&hr_input(k, input)->shape, text));
 }
 
@@ -182,21 +182,23 @@ hr_status_t hr_want_scalar(const hr_kernel_ctx_t* k, int input, const char* what
 }
 
 hr_status_t hr_want_vector(const hr_kernel_ctx_t* k, int input, const char* what) {
-  return hr_input(k, input)->shape.rank == 1 ? NULL : wrong_input_shape(k, input, what, "a vector", -1);
+  return hr_input(k, input)->shape.rank == 1 ? NULL : wrong_input_shape(k, input, what, "a vector (1-D)", -1);
 }
 
 hr_status_t hr_want_rank(const hr_kernel_ctx_t* k, int input, const char* what, int rank) {
-  return hr_input(k, input)->shape.rank == rank ? NULL : wrong_input_shape(k, input, what, "of rank", rank);
+  return hr_input(k, input)->shape.rank == rank ? NULL : wrong_input_shape(k, input, what, "", rank);
 }
 
 hr_status_t hr_want_rank_at_least(const hr_kernel_ctx_t* k, int input, const char* what, int rank) {
-  return hr_input(k, input)->shape.rank >= rank ? NULL : wrong_input_shape(k, input, what, "of at least rank", rank);
+  return hr_input(k, input)->shape.rank >= rank ? NULL : wrong_input_shape(k, input, what, "at least", rank);
 }
 
 hr_status_t hr_want_same_shape(const hr_kernel_ctx_t* k, int a, int b) {
   const hr_shape_t *x = &hr_input(k, a)->shape, *y = &hr_input(k, b)->shape;
   if (hr_shape_equal(x, y)) return NULL;
   char text_a[HR_SHAPE_TEXT], text_b[HR_SHAPE_TEXT];
-  return HR_ERROR(INVALID_ARGUMENT, "inputs %d and %d must have the same shape, but have %s and %s", a, b, hr_shape_format(x, text_a),
+  return HR_ERROR(INVALID_ARGUMENT, "Shapes of all inputs must match: inputs %d and %d must have the same size and shape, "
+                                    "but have %s and %s",
+                  a, b, hr_shape_format(x, text_a),
                   hr_shape_format(y, text_b));
 }

@@ -34,7 +34,7 @@ hr_status_t hr_variable_create(hr_dtype_t dtype, hr_str_t name, hr_variable_t** 
 static bool variable_is_set(const hr_variable_t* v) { return v->value.dtype != HR_DTYPE_INVALID; }
 
 static hr_status_t uninitialized_error(const hr_variable_t* v) {
-  return HR_ERROR(FAILED_PRECONDITION, "attempting to use uninitialized value %.*s", HR_STR_ARG(v->name));
+  return HR_ERROR(FAILED_PRECONDITION, "Attempting to use uninitialized value %.*s", HR_STR_ARG(v->name));
 }
 
 bool hr_variable_has_value(hr_variable_t* v) {

@@ -21,7 +21,7 @@ extern const hr_resource_type_t hr_variable_type;
 
 HR_MUST_USE hr_status_t hr_variable_create(hr_dtype_t dtype, hr_str_t name, hr_variable_t** out);
 bool hr_variable_has_value(hr_variable_t* v);
-/* Shares the value; FAILED_PRECONDITION "attempting to use uninitialized value <name>". */
+/* Shares the value; FAILED_PRECONDITION "Attempting to use uninitialized value <name>". */
 HR_MUST_USE hr_status_t hr_variable_read(hr_variable_t* v, hr_tensor_t* out);
 /* Replaces the value by a share of t; a borrowed (read-only) buffer is copied. */
 HR_MUST_USE hr_status_t hr_variable_assign(hr_variable_t* v, const hr_tensor_t* t);

@@ -96,7 +96,7 @@ static __attribute__((noinline, cold)) hr_status_t no_device(const hr_place_grou
                                       : "make sure the specification refers to a valid device; allow_soft_placement would let it run there";
   hr_status_t status = HR_ERROR(
       INVALID_ARGUMENT,
-      "cannot assign a device for operation '%s' (%s): it was explicitly assigned to %.*s but available devices are [ %.*s ]; %s",
+      "Cannot assign a device for operation '%s' (%s): it was explicitly assigned to %.*s but available devices are [ %.*s ]; %s",
       n->name.data, n->attrs.def->name.data, HR_STR_ARG(w->text), HR_STR_ARG(hr_strbuf_view(&b)), advice);
   hr_strbuf_deinit(&b);
   return status;

@@ -114,7 +114,7 @@ static hr_status_t unite(hr_place_groups_t* g, const hr_node_t* n, int32_t other
   if (merged < 0) {
     const hr_wish_t *x = &g->wishes.data[g->wish_of[a]], *y = &g->wishes.data[g->wish_of[b]];
     return HR_ERROR(INVALID_ARGUMENT,
-                    "cannot assign a device for operation '%s': %s puts '%s', which was explicitly assigned to %.*s, together with '%s', "
+                    "Cannot assign a device for operation '%s': %s puts '%s', which was explicitly assigned to %.*s, together with '%s', "
                     "which was explicitly assigned to %.*s",
                     n->name.data, why, asking_node(g, a, g->wish_of[a])->name.data, HR_STR_ARG(x->text),
                     asking_node(g, b, g->wish_of[b])->name.data, HR_STR_ARG(y->text));
@@ -177,7 +177,7 @@ static hr_status_t follow_pruned(hr_place_groups_t* g, const hr_node_t* n, hr_st
   HR_TRY(merge_wishes(g, g->wish_of[root], wish, &merged));
   if (merged < 0)
     return HR_ERROR(INVALID_ARGUMENT,
-                    "cannot assign a device for operation '%s': it asks for %.*s, but is colocated with '%s', which asks for %.*s",
+                    "Cannot assign a device for operation '%s': it asks for %.*s, but is colocated with '%s', which asks for %.*s",
                     n->name.data, HR_STR_ARG(g->wishes.data[g->wish_of[root]].text), there->name.data, HR_STR_ARG(device));
   g->wish_of[root] = merged;
   const hr_attr_t* a = class_of(there);

@@ -43,7 +43,8 @@ static hr_status_t band_chunk(void* arg, int64_t begin, int64_t end, int chunk) 
 static hr_status_t read_width(const hr_tensor_t* t, const char* what, int64_t most, int64_t* out) {
   HR_TRY(hr_tensor_scalar_i64(t, what, out));
   if (*out > most)
-    return HR_ERROR(INVALID_ARGUMENT, "%s must be negative or at most the size %lld, got %lld", what, (long long)most, (long long)*out);
+    return HR_ERROR(INVALID_ARGUMENT, "%s must be negative or less or equal to the size (%lld) got: %lld", what, (long long)most,
+                    (long long)*out);
   return NULL;
 }
 

@@ -8,7 +8,7 @@ extern const hr_op_t hr_op_Bitcast;
 /* 1. the rule: how many small elements make up a large one; the last axis must be that when elements grow */
 static hr_status_t check_last(int64_t last, int64_t ratio, hr_dtype_t from, hr_dtype_t to) {
   if (last == ratio || last == -1) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "cannot bitcast from %s to %s: the last axis must have size %lld, not %lld", hr_dtype_name((int)from),
+  return HR_ERROR(INVALID_ARGUMENT, "Cannot bitcast from %s to %s: the last axis must have size %lld, not %lld", hr_dtype_name((int)from),
                   hr_dtype_name((int)to), (long long)ratio, (long long)last);
 }
 
@@ -22,7 +22,7 @@ static hr_status_t infer(hr_infer_t* s) {
   for (int d = 0; d < x->rank; ++d) dims[d] = x->dims[d];
   if (small < big) {
     if (x->rank == 0)
-      return HR_ERROR(INVALID_ARGUMENT, "cannot bitcast a scalar of %s to %s", hr_dtype_name((int)from), hr_dtype_name((int)to));
+      return HR_ERROR(INVALID_ARGUMENT, "Cannot bitcast a scalar of %s to %s", hr_dtype_name((int)from), hr_dtype_name((int)to));
     HR_TRY(check_last(x->dims[x->rank - 1], big / small, from, to));
   }
   if (small > big) dims[x->rank] = small / big;

@@ -51,7 +51,7 @@ static hr_status_t check_numerics(hr_kernel_ctx_t* k) {
                          : !c->tells_sign || (found & IS_PLUS && found & IS_MINUS) ? "Inf"
                          : found & IS_PLUS                                         ? "+Inf"
                                                                                    : "-Inf";
-  return HR_ERROR(INVALID_ARGUMENT, "%.*s : tensor had %s%s%s values", HR_STR_ARG(c->message), infinite,
+  return HR_ERROR(INVALID_ARGUMENT, "%.*s : Tensor had %s%s%s values", HR_STR_ARG(c->message), infinite,
                   *infinite && found & IS_NAN ? " and " : "", found & IS_NAN ? "NaN" : "");
 }
 

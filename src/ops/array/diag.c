@@ -50,7 +50,8 @@ static hr_status_t diag_part(hr_kernel_ctx_t* k) {
   for (int d = 0; square && d < rank; ++d) square = x->shape.dims[d] == x->shape.dims[d + rank];
   if (!square) {
     char text[HR_SHAPE_TEXT];
-    return HR_ERROR(INVALID_ARGUMENT, "input must have even rank and the same sizes in both halves, but has shape %s",
+    return HR_ERROR(INVALID_ARGUMENT, "The rank of the tensor should be even and positive, and its halves do not match "
+                                      "otherwise: Invalid shape %s",
                     hr_shape_format(&x->shape, text));
   }
   HR_TRY(hr_shape_make(rank, x->shape.dims, &shape));

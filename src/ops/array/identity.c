@@ -55,7 +55,7 @@ static hr_status_t placeholder_prepare(hr_prepare_ctx_t* p, void* prepared) {
 }
 static hr_status_t placeholder(hr_kernel_ctx_t* k) { /* runs only when it was not fed */
   const placeholder_t* h = hr_prepared(k);
-  return HR_ERROR(INVALID_ARGUMENT, "you must feed a value for placeholder tensor '%s' with dtype %s and shape %s", k->site->node_name,
+  return HR_ERROR(INVALID_ARGUMENT, "You must feed a value for placeholder tensor '%s' with dtype %s and shape %s", k->site->node_name,
                   hr_dtype_name((int)h->dtype), h->shape);
 }
 

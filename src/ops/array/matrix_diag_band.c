@@ -8,7 +8,8 @@ hr_status_t hr_matrix_diag_range(const hr_tensor_t* k, int64_t* k0, int64_t* k1)
   HR_TRY(hr_tensor_i64_at(k, 0, k0));
   HR_TRY(hr_tensor_i64_at(k, k->count - 1, k1));
   if (*k0 > *k1)
-    return HR_ERROR(INVALID_ARGUMENT, "the lower diagonal must not be above the upper one: %lld and %lld", (long long)*k0, (long long)*k1);
+    return HR_ERROR(INVALID_ARGUMENT, "lower_diag_index must not be larger than upper_diag_index: %lld > %lld", (long long)*k0,
+                    (long long)*k1);
   return NULL;
 }
 
@@ -16,7 +17,7 @@ hr_status_t hr_matrix_diag_fit(hr_matrix_diag_t* d) {
   const int64_t ks[2] = {d->k0, d->k1};
   for (int i = 0; i < 2; ++i)
     if (ks[i] != 0 && (ks[i] <= -d->rows || ks[i] >= d->columns))
-      return HR_ERROR(INVALID_ARGUMENT, "diagonal %lld is out of bound: a matrix of %lld x %lld has those from %lld to %lld",
+      return HR_ERROR(INVALID_ARGUMENT, "diag_index %lld is out of bound: a matrix of %lld x %lld has those from %lld to %lld",
                       (long long)ks[i], (long long)d->rows, (long long)d->columns, (long long)(1 - d->rows), (long long)(d->columns - 1));
   const int64_t high = d->rows + (d->k1 < 0 ? d->k1 : 0), wide = d->columns - (d->k0 > 0 ? d->k0 : 0);
   d->longest = high < wide ? high : wide;

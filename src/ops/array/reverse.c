@@ -19,7 +19,7 @@ static hr_status_t listed_axes(const hr_tensor_t* list, int rank, uint32_t* out_
     int axis;
     HR_TRY(hr_tensor_i64_at(list, i, &wanted));
     HR_TRY(hr_shape_axis(wanted, rank, &axis));
-    if (mask >> axis & 1) return HR_ERROR(INVALID_ARGUMENT, "axis %d is specified more than once", axis);
+    if (mask >> axis & 1) return HR_ERROR(INVALID_ARGUMENT, "axis %d specified more than once", axis);
     mask |= UINT32_C(1) << axis;
   }
   *out_mask = mask;
@@ -140,13 +140,13 @@ static hr_status_t reverse_sequence(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_vector(k, 1, "seq_lengths"));
   HR_TRY(sequence_axes(q->seq, q->batch, x->shape.rank, &seq, &batch));
   if (lengths->count != x->shape.dims[batch])
-    return HR_ERROR(INVALID_ARGUMENT, "seq_lengths has %lld elements, but the batch axis has size %lld", (long long)lengths->count,
+    return HR_ERROR(INVALID_ARGUMENT, "Length of seq_lengths != size of the batch axis (%lld vs. %lld)", (long long)lengths->count,
                     (long long)x->shape.dims[batch]);
   for (int64_t b = 0; b < lengths->count; ++b) {
     int64_t length;
     HR_TRY(hr_tensor_i64_at(lengths, b, &length));
     if (length < 0 || length > x->shape.dims[seq])
-      return HR_ERROR(INVALID_ARGUMENT, "seq_lengths[%lld] = %lld is not in [0, %lld]", (long long)b, (long long)length,
+      return HR_ERROR(INVALID_ARGUMENT, "seq_lens(%lld) = %lld is not in [0, %lld]", (long long)b, (long long)length,
                       (long long)x->shape.dims[seq]);
   }
   HR_TRY(hr_output(k, 0, &x->shape, &y));

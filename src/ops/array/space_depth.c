@@ -34,7 +34,7 @@ static layout_t layout_of(const hr_node_attrs_t* attrs) {
 
 static hr_status_t divided(int64_t dim, int64_t by, const char* what, int64_t* out) {
   if (dim >= 0 && dim % by != 0)
-    return HR_ERROR(INVALID_ARGUMENT, "%s must be a multiple of %lld, not %lld", what, (long long)by, (long long)dim);
+    return HR_ERROR(INVALID_ARGUMENT, "%s should be divisible by: %lld, but is %lld", what, (long long)by, (long long)dim);
   *out = dim < 0 ? -1 : dim / by;
   return NULL;
 }

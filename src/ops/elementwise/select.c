@@ -111,7 +111,8 @@ static hr_status_t select_rows(hr_kernel_ctx_t* k) {
       return HR_ERROR(INVALID_ARGUMENT, "a vector condition of %lld elements cannot pick the rows of shape %s", (long long)c->shape.dims[0],
                       hr_shape_format(&t->shape, a));
   } else if (c->shape.rank != 0 && !hr_shape_equal(&c->shape, &t->shape)) {
-    return HR_ERROR(INVALID_ARGUMENT, "condition must have the shape of t, %s, or be a scalar or a vector over its rows, not %s",
+    return HR_ERROR(INVALID_ARGUMENT, "Inputs of Select must have the same size and shape: condition that of t, %s, or it is "
+                                      "a scalar or a vector over rows, not %s",
                     hr_shape_format(&t->shape, a), hr_shape_format(&c->shape, b));
   }
   return select_shaped(k, &condition, &t->shape);

@@ -58,7 +58,7 @@ static hr_status_t check_value(hr_cursor_t value, hr_map_t* tags) { /* well form
     if (f.key == HR_KEY_SPAN(VALUE_TAG)) tag = hr_cursor_str(f.span);
   }
   if (tag.size) HR_TRY(hr_map_add(tags, tag, 1, &added));
-  return added ? NULL : HR_ERROR(INVALID_ARGUMENT, "tag '%.*s' comes twice", HR_STR_ARG(tag));
+  return added ? NULL : HR_ERROR(INVALID_ARGUMENT, "Duplicate tag %.*s found in summary inputs", HR_STR_ARG(tag));
 }
 
 static hr_status_t merge_one(hr_str_t summary, hr_map_t* tags, hr_writer_t* w) {
@@ -122,8 +122,8 @@ static hr_status_t histogram_add_all(const hr_tensor_t* t, hr_str_t tag, histogr
   for (int64_t i = 0; i < t->count; ++i) {
     const double v = hr_log_number(t, i);
     if (!isfinite(v))
-      return HR_ERROR(INVALID_ARGUMENT, "element %lld of the values of histogram '%.*s' is %s", (long long)i, HR_STR_ARG(tag),
-                      isnan(v) ? "NaN" : "infinite");
+      return HR_ERROR(INVALID_ARGUMENT, "%s in summary histogram for: %.*s (element %lld)", isnan(v) ? "Nan" : "Infinity", HR_STR_ARG(tag),
+                      (long long)i);
     h->buckets[bucket_of(v)] += 1;
     if (v < h->min) h->min = v;
     if (v > h->max) h->max = v;

@@ -138,7 +138,8 @@ static hr_status_t take_from_line(const columns_t* c, int64_t index, hr_str_t li
     return NULL;
   }
   if (index >= 0 && !take_column(line, c->delimiter.data[0], index, &text))
-    return HR_ERROR(INVALID_ARGUMENT, "line %lld has no column %lld: '%.*s'", (long long)number, (long long)index, HR_STR_ARG(line));
+    return HR_ERROR(INVALID_ARGUMENT, "Invalid number of columns: line %lld has no column %lld: '%.*s'", (long long)number,
+                    (long long)index, HR_STR_ARG(line));
   if (!parse_into(text, out, &status))
     return HR_ERROR(INVALID_ARGUMENT, "line %lld: '%.*s' is not a value of type %s", (long long)number, HR_STR_ARG(text),
                     hr_dtype_name((int)out->dtype));

@@ -97,7 +97,9 @@ static hr_status_t rows_grow(const hr_table_t* t, hr_table_rows_t* rows) {
 static hr_status_t rows_check_same(const hr_table_t* t, const hr_table_rows_t* rows, int64_t row, const hr_tensor_t* values, int64_t i) {
   for (int64_t j = 0; j < t->width; ++j)
     if (!element_equal(&rows->values, row * t->width + j, values, i * t->width + j))
-      return HR_ERROR(FAILED_PRECONDITION, "key %lld of table '%s' was given before with another value", (long long)i, t->name);
+      return HR_ERROR(FAILED_PRECONDITION, "HashTable has different value for same key. Key %lld of table '%s' was given before "
+                      "with another value",
+                      (long long)i, t->name);
   return NULL;
 }
 
@@ -182,7 +184,7 @@ hr_status_t hr_table_fill(hr_table_t* t, hr_table_rows_t* take_rows) {
   hr_mutex_lock(&t->mu);
   if (atomic_load_explicit(&t->is_ready, memory_order_relaxed)) {
     if (t->rows.count != take_rows->count)
-      status = HR_ERROR(FAILED_PRECONDITION, "table '%s' was initialised before with other data (%lld entries, now %lld)", t->name,
+      status = HR_ERROR(FAILED_PRECONDITION, "Table already initialized: '%s' has other data (%lld entries, now %lld)", t->name,
                         (long long)t->rows.count, (long long)take_rows->count);
   } else {
     t->rows = *take_rows;

@@ -104,7 +104,7 @@ static void unlock_table(hr_table_t* t, bool locked) {
 static bool is_unfilled(const hr_table_t* t) {
   return t->kind == HR_TABLE_FIXED && !atomic_load_explicit(&t->is_ready, memory_order_acquire);
 }
-static hr_status_t unfilled(const hr_table_t* t) { return HR_ERROR(FAILED_PRECONDITION, "table '%s' is not initialised", t->name); }
+static hr_status_t unfilled(const hr_table_t* t) { return HR_ERROR(FAILED_PRECONDITION, "Table not initialized: '%s'", t->name); }
 
 typedef hr_status_t (*table_fn_t)(hr_kernel_ctx_t* k, hr_table_t* t);
 static hr_status_t on_table(hr_kernel_ctx_t* k) { /* the row's function, on the table of input 0 */
@@ -204,7 +204,7 @@ static hr_status_t export_rows(hr_kernel_ctx_t* k, const hr_table_t* t) {
 }
 static hr_status_t export(hr_kernel_ctx_t* k, hr_table_t* t) {
   HR_TRY(hr_table_check_types(t, hr_output_dtype(k, 0), hr_output_dtype(k, 1)));
-  if (is_unfilled(t)) return HR_ERROR(ABORTED, "table '%s' is not initialised", t->name); /* TensorFlow's code */
+  if (is_unfilled(t)) return HR_ERROR(ABORTED, "Table not initialized: '%s'", t->name); /* TensorFlow's code */
   const bool locked = lock_table(t);
   hr_status_t status = export_rows(k, t);
   unlock_table(t, locked);

@@ -19,7 +19,7 @@ static hr_status_t infer_multinomial(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
   const hr_tensor_t* known = hr_infer_const(s, 1);
   if (known) HR_TRY(hr_tensor_scalar_i64(known, "num_samples", &n));
-  if (known && n < 0) return HR_ERROR(INVALID_ARGUMENT, "num_samples is %lld", (long long)n);
+  if (known && n < 0) return HR_ERROR(INVALID_ARGUMENT, "num_samples should be non-negative, got %lld", (long long)n);
   const int64_t dims[] = {hr_infer_dim(logits, 0), n};
   return hr_infer_set_dims(s, 0, 2, dims);
 }
@@ -83,8 +83,8 @@ static hr_status_t multinomial(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_rank(k, 0, "logits", 2));
   HR_TRY(hr_want_scalar(k, 1, "num_samples"));
   HR_TRY(hr_tensor_i64_at(hr_input(k, 1), 0, &n));
-  if (n < 0) return HR_ERROR(INVALID_ARGUMENT, "num_samples is %lld", (long long)n);
-  if (logits->shape.dims[1] < 1) return HR_ERROR(INVALID_ARGUMENT, "the logits have no classes");
+  if (n < 0) return HR_ERROR(INVALID_ARGUMENT, "num_samples should be non-negative, got %lld", (long long)n);
+  if (logits->shape.dims[1] < 1) return HR_ERROR(INVALID_ARGUMENT, "num_classes should be positive, got 0");
   dims[0] = logits->shape.dims[0];
   dims[1] = n;
   HR_TRY(hr_shape_make(2, dims, &shape));

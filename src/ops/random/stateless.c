@@ -24,7 +24,7 @@ static hr_status_t stream_of(const hr_kernel_ctx_t* k, hr_rng_t* out) {
   int64_t s0, s1;
   uint32_t mixed[4];
   if (seed->shape.rank != 1 || seed->count != 2)
-    return HR_ERROR(INVALID_ARGUMENT, "seed has shape %s; [2] was expected", hr_shape_format(&seed->shape, text));
+    return HR_ERROR(INVALID_ARGUMENT, "seed must have shape [2], not %s", hr_shape_format(&seed->shape, text));
   HR_TRY(hr_tensor_i64_at(seed, 0, &s0));
   HR_TRY(hr_tensor_i64_at(seed, 1, &s1));
   hr_rng_t scrambler = {{(uint32_t)s0, (uint32_t)((uint64_t)s0 >> 32), (uint32_t)s1, (uint32_t)((uint64_t)s1 >> 32)},

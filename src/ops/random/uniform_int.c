@@ -67,7 +67,7 @@ hr_status_t hr_uniform_int_bounds(const hr_kernel_ctx_t* k, int input, bool is_e
   HR_TRY(hr_tensor_i64_at(hr_input(k, input + 1), 0, &most));
   *range = (uint64_t)most - (uint64_t)*least;
   if (is_empty || *least < most) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "minval %lld is not below maxval %lld", (long long)*least, (long long)most);
+  return HR_ERROR(INVALID_ARGUMENT, "Need minval < maxval, got %lld >= %lld", (long long)*least, (long long)most);
 }
 
 static hr_status_t uniform_int(hr_kernel_ctx_t* k) {

@@ -91,7 +91,7 @@ static hr_status_t update(hr_kernel_ctx_t* k) {
     return HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' is of type %s, the value of %s", HR_STR_ARG(v->name), hr_dtype_name((int)v->dtype),
                     hr_dtype_name((int)value->dtype));
   if (!hr_input_ref(k, 0) && !hr_variable_has_value(v))
-    return HR_ERROR(NOT_FOUND, "variable '%.*s' has no value to update", HR_STR_ARG(v->name));
+    return HR_ERROR(NOT_FOUND, "Could not find resource: variable '%.*s' has no value to update", HR_STR_ARG(v->name));
   HR_TRY(hr_variable_begin_write(v));
   hr_status_t status;
   if (hr_shape_equal(&v->value.shape, &value->shape)) {

@@ -26,7 +26,7 @@ static hr_status_t count_on(hr_variable_t* v, int64_t limit, hr_dtype_t type, in
     return HR_ERROR(INVALID_ARGUMENT, "a counter must be a scalar, variable '%.*s' has shape %s", HR_STR_ARG(v->name),
                     hr_shape_format(&t->shape, text));
   *before = type == HR_I64 ? *(int64_t*)t->data : *(int32_t*)t->data;
-  if (*before >= limit) return HR_ERROR(OUT_OF_RANGE, "reached the limit of %lld", (long long)limit);
+  if (*before >= limit) return HR_ERROR(OUT_OF_RANGE, "Reached limit of %lld", (long long)limit);
   if (type == HR_I64) *(int64_t*)t->data = *before + 1;
   else *(int32_t*)t->data = (int32_t)(*before + 1); /* before < limit */
   return NULL;

@@ -50,7 +50,8 @@ static hr_status_t check_rows(const hr_scatter_job_t* job, bool by_count) {
   if (by_count && job->updates->count == job->n * hr_shape_count_range(var, 1, var->rank)) return NULL;
   return HR_ERROR(
       INVALID_ARGUMENT,
-      "updates of shape %s do not fit indices of shape %s and a variable of shape %s; they need indices.shape + variable.shape[1:]",
+      "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape %s, indices.shape %s, "
+      "params.shape %s",
       hr_shape_format(&job->updates->shape, a), hr_shape_format(&job->indices->shape, b), hr_shape_format(var, c));
 }
 
@@ -58,7 +59,7 @@ hr_status_t hr_scatter_begin(hr_variable_t* v, bool is_handle, hr_dtype_t type) 
   hr_status_t status = hr_variable_begin_write(v);
   if (is_handle && hr_status_code(status) == HR_FAILED_PRECONDITION) {
     hr_status_release(status);
-    return HR_ERROR(NOT_FOUND, "variable '%.*s' has no value", HR_STR_ARG(v->name));
+    return HR_ERROR(NOT_FOUND, "Could not find resource: variable '%.*s' has no value", HR_STR_ARG(v->name));
   }
   if (status || v->value.dtype == type) return status;
   hr_variable_end_write(v);

@@ -81,7 +81,8 @@ static hr_status_t scatter_tuples(hr_kernel_ctx_t* k, hr_tensor_t* to, const hr_
     return HR_ERROR(INVALID_ARGUMENT, "index tuples must have 1 to %d elements, the last dimension of indices is %lld", to->shape.rank,
                     (long long)depth);
   if (!slices_fit(&to->shape, &indices->shape, &updates->shape))
-    return HR_ERROR(INVALID_ARGUMENT, "updates of shape %s do not fit indices of shape %s over shape %s",
+    return HR_ERROR(INVALID_ARGUMENT, "Dimensions of indices must match dimensions of updates: updates of shape %s do not "
+                                      "fit indices of shape %s over shape %s",
                     hr_shape_format(&updates->shape, a), hr_shape_format(&indices->shape, b), hr_shape_format(&to->shape, c));
   hr_scatter_job_t job = {to, indices, updates, hr_shape_count_range(&indices->shape, 0, outer), (int)depth, true};
   return hr_scatter_run(k, hr_prepared(k), &job);

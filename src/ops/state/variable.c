@@ -134,7 +134,7 @@ static hr_status_t read_variable(hr_kernel_ctx_t* k) {
   hr_variable_t* v;
   hr_tensor_t value;
   HR_TRY(hr_variable_input(k, 0, &v));
-  HR_TRY(hr_variable_read(v, &value));
+  HR_TRY(hr_status_note(hr_variable_read(v, &value), "Could not find variable %.*s: ", HR_STR_ARG(v->name)));
   if (value.dtype != hr_output_dtype(k, 0)) {
     hr_status_t status = HR_ERROR(INVALID_ARGUMENT, "trying to read variable '%.*s' with the wrong dtype: expected %s, it holds %s",
                                   HR_STR_ARG(v->name), hr_dtype_name((int)hr_output_dtype(k, 0)), hr_dtype_name((int)value.dtype));
@@ -159,8 +159,8 @@ static hr_status_t shape_of_variable(hr_kernel_ctx_t* k) {
   hr_variable_t* v;
   hr_tensor_t value, *out;
   HR_TRY(hr_variable_input(k, 0, &v));
-  if (!hr_variable_has_value(v)) return HR_ERROR(NOT_FOUND, "variable '%.*s' has no value", HR_STR_ARG(v->name));
-  HR_TRY(hr_variable_read(v, &value));
+  if (!hr_variable_has_value(v)) return HR_ERROR(NOT_FOUND, "Could not find resource: variable '%.*s' has no value", HR_STR_ARG(v->name));
+  HR_TRY(hr_status_note(hr_variable_read(v, &value), "Could not find variable %.*s: ", HR_STR_ARG(v->name)));
   const hr_shape_t shape = hr_shape_vector(value.shape.rank);
   hr_status_t status = hr_output(k, 0, &shape, &out);
   for (int i = 0; !status && i < value.shape.rank; ++i) {
@@ -182,7 +182,9 @@ static hr_status_t destroy_prepare(hr_prepare_ctx_t* p, void* prepared) {
 static hr_status_t destroy(hr_kernel_ctx_t* k) { /* the value goes; the object stays with the handles that name it */
   hr_variable_t* v;
   HR_TRY(hr_variable_input(k, 0, &v));
-  if (!hr_variable_has_value(v) && !*(bool*)hr_prepared(k)) return HR_ERROR(NOT_FOUND, "variable '%.*s' has no value", HR_STR_ARG(v->name));
+  if (!hr_variable_has_value(v) && !*(bool*)hr_prepared(k)) return HR_ERROR(NOT_FOUND,
+                                                                            "Could not find resource: variable '%.*s' has no "
+                                                                            "value", HR_STR_ARG(v->name));
   hr_variable_clear(v);
   return NULL;
 }

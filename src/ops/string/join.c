@@ -36,7 +36,7 @@ static hr_status_t join_shape(const hr_kernel_ctx_t* k, hr_shape_t* out) {
     if (out->rank == 0)
       hr_shape_copy(out, s);
     else if (!hr_shape_equal(out, s))
-      return HR_ERROR(INVALID_ARGUMENT, "input %d has shape %s, another has %s; scalars or one shape were expected", i,
+      return HR_ERROR(INVALID_ARGUMENT, "Input shapes do not match: input %d has %s, another %s", i,
                       hr_shape_format(s, text), hr_shape_format(out, other));
   }
   return NULL;

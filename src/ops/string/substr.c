@@ -37,7 +37,7 @@ static int64_t count_units(hr_str_t text, bool utf8) {
 static hr_status_t cut(hr_str_t text, int64_t pos, int64_t len, bool utf8, hr_str_t* out) {
   const int64_t units = count_units(text, utf8);
   if (pos < -units || pos > units)
-    return HR_ERROR(INVALID_ARGUMENT, "pos %lld is out of range for the string '%.*s' of %lld units", (long long)pos, HR_STR_ARG(text),
+    return HR_ERROR(INVALID_ARGUMENT, "pos %lld out of range for string '%.*s' of %lld units", (long long)pos, HR_STR_ARG(text),
                     (long long)units);
   if (utf8 && pos < 0 && len < 0)
     return HR_ERROR(INVALID_ARGUMENT, "pos %lld and len %lld are both negative", (long long)pos, (long long)len);

@@ -115,7 +115,7 @@ static hr_status_t read_hyper(const hr_kernel_ctx_t* k, const update_t* u, void*
 static hr_status_t as_handle_error(hr_status_t status, const hr_variable_t* v) {
   if (hr_status_code(status) != HR_FAILED_PRECONDITION) return status;
   hr_status_release(status);
-  return HR_ERROR(INTERNAL, "attempting to use uninitialized value %.*s", HR_STR_ARG(v->name));
+  return HR_ERROR(INTERNAL, "Attempting to use uninitialized value %.*s", HR_STR_ARG(v->name));
 }
 
 static void unlock_first(step_t* s, int count) {
@@ -212,7 +212,8 @@ static hr_status_t check_power(const step_t* s) {
 static hr_status_t check_sparse(const step_t* s, const hr_tensor_t* grad) {
   const hr_tensor_t *var = &s->variables[0]->value, *indices = s->indices;
   if (var->shape.rank < 1) return HR_ERROR(INVALID_ARGUMENT, "a sparse update needs a variable of at least one dimension, not a scalar");
-  if (indices->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "indices must be a vector, they have rank %d", indices->shape.rank);
+  if (indices->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "indices must be one-dimensional, they have rank %d",
+                                                indices->shape.rank);
   bool fits = grad->shape.rank == var->shape.rank;
   for (int i = 1; fits && i < var->shape.rank; ++i) fits = grad->shape.dims[i] == var->shape.dims[i];
   if (!fits) return shapes_differ("gradient", &var->shape, &grad->shape);
@@ -222,7 +223,7 @@ static hr_status_t check_sparse(const step_t* s, const hr_tensor_t* grad) {
   for (int64_t i = 0; i < indices->count; ++i) {
     const int64_t row = hr_tensor_index_at(indices, i);
     if (row < 0 || row >= var->shape.dims[0])
-      return HR_ERROR(INVALID_ARGUMENT, "index %lld at %lld is not in [0, %lld)", (long long)row, (long long)i,
+      return HR_ERROR(INVALID_ARGUMENT, "Index %lld at offset %lld in indices is out of range [0, %lld)", (long long)row, (long long)i,
                       (long long)var->shape.dims[0]);
   }
   return NULL;

@@ -62,7 +62,7 @@ def test_script_that_fails(tmp_path):
     out = subprocess.run([sys.executable, "-m", "headrace", str(script)], stderr=subprocess.PIPE, text=True, timeout=60)
     lines = out.stderr.splitlines()
     assert out.returncode == 1 and lines[0].startswith("Traceback") and lines[1] == '  File "%s", line 2, in <module>' % script
-    assert "runpy" not in out.stderr and "you must feed a value" in lines[-1]
+    assert "runpy" not in out.stderr and "You must feed a value" in lines[-1]
     out = subprocess.run([sys.executable, "-m", "headrace", str(tmp_path / "none.py")], stderr=subprocess.PIPE, text=True, timeout=60)
     assert out.returncode == 2 and out.stderr.splitlines() == ["python -m headrace: no file %s" % (tmp_path / "none.py")]
 

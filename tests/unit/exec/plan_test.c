@@ -122,7 +122,7 @@ HR_TEST(an_uninitialised_variable_names_itself_and_its_reader) {
   hr_tensor_t out = {0};
   hr_status_t status = hr_plan_run(r.plan, &r.step, NULL, &out);
   HR_CHECK(strstr(hr_status_message(status), "node 'weights/read' (Identity)") != NULL);
-  HR_CHECK_CODE(status, HR_FAILED_PRECONDITION, "attempting to use uninitialized value weights");
+  HR_CHECK_CODE(status, HR_FAILED_PRECONDITION, "Attempting to use uninitialized value weights");
   rig_deinit(&r);
 }
 
@@ -132,7 +132,7 @@ HR_TEST(a_placeholder_that_is_not_fed) {
   hr_value_t x = maker_placeholder(r.g, "x", HR_F32, NULL), y = maker_1(r.g, "Neg", "y", x);
   HR_REQUIRE_OK(rig_plan(&r, 0, NULL, 1, &y));
   hr_tensor_t out = {0};
-  HR_CHECK_CODE(hr_plan_run(r.plan, &r.step, NULL, &out), HR_INVALID_ARGUMENT, "you must feed a value for placeholder tensor 'x'");
+  HR_CHECK_CODE(hr_plan_run(r.plan, &r.step, NULL, &out), HR_INVALID_ARGUMENT, "You must feed a value for placeholder tensor 'x'");
   rig_deinit(&r);
 }
 

@@ -92,7 +92,7 @@ HR_TEST(a_value_once_read_never_changes) {
   hr_variable_t* v = NULL;
   hr_tensor_t t = {0}, read = {0};
   HR_REQUIRE_OK(hr_variable_create(HR_F32, HR_STR("w"), &v));
-  HR_CHECK_CODE(hr_variable_read(v, &read), HR_FAILED_PRECONDITION, "attempting to use uninitialized value w");
+  HR_CHECK_CODE(hr_variable_read(v, &read), HR_FAILED_PRECONDITION, "Attempting to use uninitialized value w");
   HR_CHECK_CODE(hr_variable_begin_write(v), HR_FAILED_PRECONDITION, "w");
   HR_REQUIRE_OK(hr_tensor_from_i32(1, &t));
   HR_CHECK_CODE(hr_variable_assign(v, &t), HR_INVALID_ARGUMENT, "int32");

@@ -99,7 +99,7 @@ static void check_refused(hr_program_t* p, hr_device_set_t* set, bool soft, cons
   HR_CHECK(status && hr_status_code(status) == HR_INVALID_ARGUMENT);
   if (status && !strstr(hr_status_message(status), part)) printf("message: %s\n", hr_status_message(status));
   HR_CHECK(status && strstr(hr_status_message(status), part));
-  HR_CHECK(status && strstr(hr_status_message(status), "cannot assign a device for operation 'y'"));
+  HR_CHECK(status && strstr(hr_status_message(status), "Cannot assign a device for operation 'y'"));
   hr_status_release(status);
 }
 

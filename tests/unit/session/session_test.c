@@ -107,7 +107,7 @@ HR_TEST(bad_requests) {
   HR_CHECK_CODE(fetch_one(s, HR_NO_VALUE, &out), HR_INVALID_ARGUMENT, "not an endpoint");
   HR_CHECK_CODE(run_target(s, HR_NO_VALUE), HR_INVALID_ARGUMENT, "target 0");
   HR_CHECK_CODE(fetch_one(s, y, &out), HR_INVALID_ARGUMENT,
-                "you must feed a value for placeholder tensor 'x' with dtype float and shape [?,3]");
+                "You must feed a value for placeholder tensor 'x' with dtype float and shape [?,3]");
   hr_value_t twice[] = {x, x};
   hr_tensor_t values[] = {one, one};
   hr_run_t run = {.feeds = twice, .feed_values = values, .feed_count = 2, .fetches = &y, .fetch_count = 1};
@@ -156,7 +156,7 @@ HR_TEST(variables_live_in_the_session) {
              read = maker_1(g, "Identity", "v/read", v);
   hr_session_t *s = open_session(g), *fresh = open_session(g);
   hr_tensor_t out = {0};
-  HR_CHECK_CODE(fetch_one(s, read, &out), HR_FAILED_PRECONDITION, "attempting to use uninitialized value v");
+  HR_CHECK_CODE(fetch_one(s, read, &out), HR_FAILED_PRECONDITION, "Attempting to use uninitialized value v");
   HR_REQUIRE_OK(run_target(s, init));
   for (int i = 0; i < 3; ++i) HR_REQUIRE_OK(run_target(s, step));
   HR_REQUIRE_OK(fetch_one(s, read, &out));
