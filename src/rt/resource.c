@@ -123,7 +123,10 @@ static bool stays_inside(const char* root, char* path) {
 hr_status_t hr_resources_check_path(const hr_resources_t* rs, const char* path) {
   if (!rs || !rs->is_confined) return NULL;
   if (!rs->root)
-    return HR_ERROR(PERMISSION_DENIED, "'%s': graphs of remote sessions may touch no files: the server has no root folder", path);
+    return HR_ERROR(PERMISSION_DENIED,
+                    "'%s': graphs of remote sessions may touch no files: the server has no root folder (--root or HEADRACE_SERVER_ROOT "
+                    "names one)",
+                    path);
   char* copy = hr_alloc_copy(path, strlen(path));
   if (!copy) return hr_status_out_of_memory();
   const bool inside = stays_inside(rs->root, copy);

@@ -13,7 +13,7 @@ from .session_manager import SessionManager
 
 
 class LooperThread(threading.Thread):
-    """Calls run_loop, or a function, every so many seconds until the coordinator stops; its failure stops the others."""
+    """Calls run_loop, or a function, at once and then every so many seconds until the coordinator stops; its failure stops the others."""
 
     def __init__(self, coord, timer_interval_secs, target=None, args=None, kwargs=None):
         if not isinstance(coord, Coordinator):
@@ -37,7 +37,7 @@ class LooperThread(threading.Thread):
                 while not self._coord.should_stop():
                     self.run_loop()
             else:
-                due = time.time() + self._interval
+                due = time.time()
                 while not self._coord.wait_for_stop(max(0, due - time.time())):
                     due += self._interval
                     self.run_loop()

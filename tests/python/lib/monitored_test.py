@@ -205,6 +205,26 @@ def test_session_manager_waits_for_the_chief():
             manager.prepare_session("")
 
 
+def test_looper_threads_begin_at_once():
+    coord, begun = tf.train.Coordinator(), threading.Event()
+    tf.train.LooperThread.loop(coord, 3600, begun.set)
+    assert begun.wait(10)
+    coord.request_stop()
+    coord.join()
+
+
+def test_a_supervisor_saves_when_training_begins(tmp_path):
+    step = tf.train.get_or_create_global_step()
+    sv = tf.train.Supervisor(logdir=str(tmp_path), save_model_secs=3600, global_step=step)
+    with sv.managed_session() as sess:
+        for _ in range(200):
+            if tf.train.latest_checkpoint(str(tmp_path)):
+                break
+            sv.coord.wait_for_stop(0.05)
+        assert int(sess.run(step)) == 0
+    assert tf.train.latest_checkpoint(str(tmp_path)) == str(tmp_path / "model.ckpt-0")
+
+
 def test_looper_threads_stop_together():
     coord, count, enough = tf.train.Coordinator(), [], threading.Event()
 
