@@ -8,7 +8,9 @@
 #include <grpc/slice.h>
 #include <grpc/support/log.h>
 #include <grpc/support/time.h>
+#include <malloc.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include "dist/transport_grpc_parts.h"
 
 const hr_transport_grpc_host_t* hr_transport_grpc_host;
@@ -198,6 +200,16 @@ static const hr_transport_t grpc_transport = {"grpc",
                                               hr_transport_grpc_reply,
                                               hr_transport_grpc_stop};
 
+/* Received bytes lie in malloc's memory, a hundred megabytes now and nothing a moment later. Given back to the system each time, its pages
+ * would be faulted in anew for each message. Who has set these for the process is obeyed. */
+static void keep_freed_memory(void) {
+  enum { KEPT_BYTES = 128 << 20, AHEAD_BYTES = 64 << 20, MAPPED_BYTES = 32 << 20 };
+  if (getenv("GLIBC_TUNABLES") || getenv("MALLOC_TRIM_THRESHOLD_") || getenv("MALLOC_TOP_PAD_") || getenv("MALLOC_MMAP_THRESHOLD_")) return;
+  (void)mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+  (void)mallopt(M_TOP_PAD, AHEAD_BYTES);
+  (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES); /* where malloc's own adapting ends, which setting any of these turns off */
+}
+
 static void tell_log(gpr_log_func_args* a) {
   hr_transport_grpc_host->log(a->severity == GPR_LOG_SEVERITY_ERROR ? HR_LOG_INFO : HR_LOG_DEBUG, "gRPC: %s", a->message);
 }
@@ -206,6 +218,7 @@ const hr_transport_t* hr_transport_grpc_open(const hr_transport_grpc_host_t* hos
 const hr_transport_t* hr_transport_grpc_open(const hr_transport_grpc_host_t* host) {
   if (host->abi != HR_TRANSPORT_GRPC_ABI) return NULL;
   hr_transport_grpc_host = host;
+  keep_freed_memory();
   gpr_set_log_function(tell_log);
   grpc_init(); /* for good: calls may end on its threads until the process does */
   return &grpc_transport;

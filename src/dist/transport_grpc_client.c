@@ -56,7 +56,6 @@ static hr_status_t make_credentials(const hr_tls_t* tls, grpc_channel_credential
 static grpc_channel* create_channel(const char* address, grpc_channel_credentials* credentials) {
   grpc_arg args[] = {
     hr_transport_grpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1),
-    hr_transport_grpc_int_arg(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),
     hr_transport_grpc_int_arg(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100),
     hr_transport_grpc_int_arg(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000), /* also how long one attempt may take */
     hr_transport_grpc_int_arg(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000),
@@ -64,7 +63,7 @@ static grpc_channel* create_channel(const char* address, grpc_channel_credential
     hr_transport_grpc_int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
     hr_transport_grpc_int_arg(GRPC_ARG_ENABLE_RETRIES, 0),
     hr_transport_grpc_int_arg(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
-    hr_transport_grpc_int_arg(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 4 << 20),
+    GRPC_PART_ARGS,
   };
   const grpc_channel_args list = {sizeof args / sizeof *args, args};
   return grpc_channel_create(address, credentials, &list);

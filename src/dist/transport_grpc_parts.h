@@ -30,6 +30,10 @@ static inline grpc_arg hr_transport_grpc_int_arg(const char* name, int value) {
   a.value.integer = value;
   return a;
 }
+/* Of channels and servers alike: what nobody looks at costs each call nothing. Compressed messages are still read. */
+#define GRPC_PART_ARGS                                                                                                              \
+  hr_transport_grpc_int_arg(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1), hr_transport_grpc_int_arg(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 4 << 20), \
+    hr_transport_grpc_int_arg(GRPC_ARG_ENABLE_CHANNELZ, 0), hr_transport_grpc_int_arg(GRPC_ARG_ENABLE_PER_MESSAGE_COMPRESSION, 0)
 char* hr_transport_grpc_text(hr_str_t s); /* a copy with a NUL; host->free; NULL: out of memory */
 
 /* transport_grpc_client.c, transport_grpc_server.c: the table's rows */

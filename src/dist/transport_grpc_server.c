@@ -356,14 +356,13 @@ static grpc_server* create_server(const hr_listener_limits_t* limits) {
   grpc_arg args[] = {
     hr_transport_grpc_int_arg(GRPC_ARG_ALLOW_REUSEPORT, 0),
     hr_transport_grpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, most > 0 && most < INT32_MAX ? (int)most : INT32_MAX),
-    hr_transport_grpc_int_arg(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),
     hr_transport_grpc_int_arg(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000),
     hr_transport_grpc_int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 5000),
     hr_transport_grpc_int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 4000),
     hr_transport_grpc_int_arg(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),
     hr_transport_grpc_int_arg(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
     hr_transport_grpc_int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000),
-    hr_transport_grpc_int_arg(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 4 << 20),
+    GRPC_PART_ARGS,
   };
   const grpc_channel_args list = {sizeof args / sizeof *args, args};
   return grpc_server_create(&list, NULL);
