@@ -252,7 +252,10 @@ static hr_status_t sort_live(hr_program_t* p, const live_walk_t* w) {
   int64_t n = p->graph->nodes.count, ranks = p->copy.source_count + 1;
   int32_t* first = hr_alloc_array((size_t)ranks, sizeof *first);
   int32_t* next = hr_alloc_array((size_t)n + 1, sizeof *next);
-  p->live = program_array(p, n, sizeof *p->live);
+  if (p->live_room < n) { /* with room for what passes add */
+    p->live_room = n + n / 16;
+    p->live = program_array(p, p->live_room, sizeof *p->live);
+  }
   bool ok = first && next && p->live;
   for (int64_t i = 0; ok && i < ranks; ++i) first[i] = -1;
   for (int64_t i = n - 1; ok && i >= 0; --i) {
@@ -264,6 +267,7 @@ static hr_status_t sort_live(hr_program_t* p, const live_walk_t* w) {
     for (int32_t i = first[r]; i >= 0; i = next[i]) p->live[p->live_count++] = p->graph->nodes.data[i];
   hr_free(first);
   hr_free(next);
+  if (!p->live) p->live_room = 0;
   return ok ? NULL : hr_status_out_of_memory();
 }
 
