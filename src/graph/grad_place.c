@@ -15,17 +15,7 @@
 #include "op/node_class.h"
 
 /* --- classes ------------------------------------------------------------------------------------------------------------------------ */
-bool hr_grad_is_class(const hr_node_t* n, int node_class) {
-  int own = n->attrs.def->node_class;
-  switch (node_class) {
-    case HR_NODE_SWITCH: return own == HR_NODE_SWITCH || own == HR_NODE_REF_SWITCH;
-    case HR_NODE_MERGE: return own == HR_NODE_MERGE || own == HR_NODE_REF_MERGE;
-    case HR_NODE_ENTER: return own == HR_NODE_ENTER || own == HR_NODE_REF_ENTER;
-    case HR_NODE_EXIT: return own == HR_NODE_EXIT || own == HR_NODE_REF_EXIT;
-    case HR_NODE_NEXT_ITERATION: return own == HR_NODE_NEXT_ITERATION || own == HR_NODE_REF_NEXT_ITERATION;
-    default: return own == node_class;
-  }
-}
+bool hr_grad_is_class(const hr_node_t* n, int node_class) { return hr_node_class_plain(n->attrs.def->node_class) == node_class; }
 
 bool hr_grad_is_loop_switch(const hr_node_t* n) {
   return hr_grad_is_class(n, HR_NODE_SWITCH) && n->inputs[1].node && hr_grad_is_class(n->inputs[1].node, HR_NODE_LOOP_COND);
