@@ -38,7 +38,8 @@ static hr_status_t shapes_differ(const hr_tensor_list_shape_t* a, int rank, cons
   char text[2][HR_SHAPE_TEXT];
   b.s.rank = rank;
   for (int i = 0; i < rank; ++i) b.s.dims[i] = dims[i];
-  return HR_ERROR(INVALID_ARGUMENT, "an element of shape %s, where the list's elements are of shape %s", hr_pshape_format(&b.s, text[0]),
+  return HR_ERROR(INVALID_ARGUMENT, "Incompatible shapes during merge, a tensor with incompatible shape to a list: %s vs. %s",
+                  hr_pshape_format(&b.s, text[0]),
                   hr_pshape_format(&a->s, text[1]));
 }
 
@@ -125,7 +126,7 @@ hr_status_t hr_tensor_list_input(const hr_kernel_ctx_t* k, int input, hr_dtype_t
   if (!h || !h->object || !hr_str_is(h->type_name, list_type))
     return HR_ERROR(INVALID_ARGUMENT, "input %d is not a list of tensors", input);
   if (dtype != HR_DTYPE_INVALID && h->dtype != dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "a list of %s tensors where one of %s is expected", hr_dtype_name((int)h->dtype),
+    return HR_ERROR(INVALID_ARGUMENT, "Invalid data types; list elements %s but tried to use %s", hr_dtype_name((int)h->dtype),
                     hr_dtype_name((int)dtype));
   *out = h;
   return NULL;
@@ -171,8 +172,8 @@ hr_status_t hr_tensor_list_set(hr_handle_t* h, int64_t at, const hr_tensor_t* va
   hr_tensor_list_shape_t shape;
   hr_tensor_list_t* l = hr_tensor_list_in(h);
   if (value->dtype != h->dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "an element of type %s for a list of %s", hr_dtype_name((int)value->dtype),
-                    hr_dtype_name((int)h->dtype));
+    return HR_ERROR(INVALID_ARGUMENT, "Invalid data types; list elements %s but tried to append %s", hr_dtype_name((int)h->dtype),
+                    hr_dtype_name((int)value->dtype));
   list_shape(h, &shape);
   HR_TRY(hr_tensor_list_shape_merge(&shape, value->shape.rank, value->shape.dims));
   hr_tensor_release(&l->items[at]);

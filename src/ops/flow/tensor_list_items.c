@@ -69,10 +69,10 @@ static hr_status_t infer_element_shape(hr_infer_t* s) {
   return NULL;
 }
 
-static hr_status_t read_index(hr_kernel_ctx_t* k, int input, int64_t count, int64_t* out) {
+static hr_status_t read_index(hr_kernel_ctx_t* k, int input, const char* verb, int64_t count, int64_t* out) {
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, input), "index", out));
   if (*out >= 0 && *out < count) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "element %lld of a list of %lld", (long long)*out, (long long)count);
+  return HR_ERROR(INVALID_ARGUMENT, "Trying to %s element %lld in a list with %lld elements", verb, (long long)*out, (long long)count);
 }
 
 static hr_status_t get_item(hr_kernel_ctx_t* k) {
@@ -81,7 +81,7 @@ static hr_status_t get_item(hr_kernel_ctx_t* k) {
   hr_tensor_t t = {0};
   int64_t at = 0;
   HR_TRY(hr_tensor_list_input(k, 0, element_type(k), &h));
-  HR_TRY(read_index(k, 1, hr_tensor_list_in(h)->count, &at));
+  HR_TRY(read_index(k, 1, "access", hr_tensor_list_in(h)->count, &at));
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 2), &shape));
   HR_TRY(hr_tensor_list_get(h, at, &shape.s, &t));
   hr_output_move(k, 0, &t);
@@ -119,7 +119,7 @@ static hr_status_t set_item(hr_kernel_ctx_t* k) {
   int64_t at = 0;
   HR_TRY(hr_tensor_list_input(k, 0, s->type, &h));
   int64_t count = hr_tensor_list_in(h)->count;
-  HR_TRY(read_index(k, 1, s->grows ? INT32_MAX : count, &at));
+  HR_TRY(read_index(k, 1, "modify", s->grows ? INT32_MAX : count, &at));
   HR_TRY(hr_tensor_list_edit(k, 0, 0, s->type, at + 1, &h));
   hr_tensor_list_t* l = hr_tensor_list_in(h);
   if (at >= l->count) l->count = at + 1;
@@ -144,7 +144,7 @@ static hr_status_t push_back(hr_kernel_ctx_t* k) {
   HR_TRY(hr_tensor_list_input(k, 0, element_type(k), &h));
   int64_t count = hr_tensor_list_in(h)->count;
   if (hr_tensor_list_in(h)->most >= 0 && count >= hr_tensor_list_in(h)->most)
-    return HR_ERROR(INVALID_ARGUMENT, "the list has %lld elements, as many as it may have (max_num_elements)", (long long)count);
+    return HR_ERROR(INVALID_ARGUMENT, "Tried to push item into a full list of %lld elements (max_num_elements)", (long long)count);
   HR_TRY(hr_tensor_list_edit(k, 0, 0, element_type(k), count + 1, &h));
   hr_tensor_list_in(h)->count = count + 1;
   return hr_tensor_list_set(h, count, hr_input(k, 1));
@@ -163,7 +163,7 @@ static hr_status_t pop_back(hr_kernel_ctx_t* k) {
   hr_tensor_t t = {0};
   HR_TRY(hr_tensor_list_input(k, 0, element_type(k), &h));
   int64_t count = hr_tensor_list_in(h)->count;
-  if (count == 0) return HR_ERROR(INVALID_ARGUMENT, "the list is empty, there is no last element");
+  if (count == 0) return HR_ERROR(INVALID_ARGUMENT, "Trying to pop from an empty list");
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
   HR_TRY(hr_tensor_list_get(h, count - 1, &shape.s, &t));
   hr_output_move(k, 1, &t);

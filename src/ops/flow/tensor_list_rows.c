@@ -32,7 +32,7 @@ static hr_status_t write_rows(hr_kernel_ctx_t* k, const hr_handle_t* h, const hr
   hr_shape_t rows;
   hr_tensor_t* out = NULL;
   if (!hr_pshape_to_shape(&shape->s, &rows))
-    return HR_ERROR(INVALID_ARGUMENT, "nothing says what shape the list's elements have; give a full element_shape");
+    return HR_ERROR(INVALID_ARGUMENT, "Tried to stack a list with non-fully-defined element_shape, which has only uninitialized elements or none");
   if (rows.rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a tensor of rank %d", rows.rank + 1);
   memmove(rows.dims + 1, rows.dims, (size_t)rows.rank++ * sizeof *rows.dims);
   rows.dims[0] = count;
@@ -56,7 +56,8 @@ static hr_status_t stack(hr_kernel_ctx_t* k) {
   HR_TRY(hr_tensor_list_input(k, 0, r->type, &h));
   int64_t count = hr_tensor_list_in(h)->count;
   if (r->count >= 0 && r->count != count)
-    return HR_ERROR(INVALID_ARGUMENT, "the list has %lld elements, num_elements says %lld", (long long)count, (long long)r->count);
+    return HR_ERROR(INVALID_ARGUMENT, "Operation expected a list with %lld elements but got a list with %lld elements", (long long)r->count,
+                    (long long)count);
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
   HR_TRY(hr_tensor_list_merge_shapes(h, &shape));
   return write_rows(k, h, &shape, count, NULL);
@@ -83,7 +84,8 @@ static hr_status_t read_indices(const hr_tensor_t* t, int64_t limit, hr_kernel_c
     ((int64_t*)out->data)[i] = at;
     if (at >= 0 && at < limit) continue;
     hr_tensor_release(out);
-    return HR_ERROR(INVALID_ARGUMENT, "element %lld of a list of %lld", (long long)at, (long long)limit);
+    return HR_ERROR(INVALID_ARGUMENT, "Trying to use element %lld in a list with %lld elements; indices must all be non-negative and below that", (long long)at,
+                    (long long)limit);
   }
   return NULL;
 }
@@ -132,7 +134,7 @@ static hr_status_t set_rows(hr_handle_t* h, int64_t at, const hr_tensor_t* rows,
 }
 
 static hr_status_t want_rows(const hr_tensor_t* t) {
-  return t->shape.rank > 0 ? NULL : HR_ERROR(INVALID_ARGUMENT, "a scalar has no rows to make a list of");
+  return t->shape.rank > 0 ? NULL : HR_ERROR(INVALID_ARGUMENT, "Tensor must be at least a vector, but saw shape: []");
 }
 
 static hr_status_t finish_list(hr_kernel_ctx_t* k, hr_handle_t* take_list, hr_status_t status) {
@@ -175,7 +177,8 @@ static void grad_from(hr_grad_ctx_t* g) {
 
 static hr_status_t scatter_into(hr_handle_t* list, const hr_tensor_t* rows, const hr_tensor_t* which) {
   if (which->count > rows->shape.dims[0])
-    return HR_ERROR(INVALID_ARGUMENT, "%lld indices for %lld rows", (long long)which->count, (long long)rows->shape.dims[0]);
+    return HR_ERROR(INVALID_ARGUMENT, "Invalid number of rows in input tensor: %lld indices for %lld rows", (long long)which->count,
+                    (long long)rows->shape.dims[0]);
   for (int64_t i = 0; i < which->count; ++i) HR_TRY(set_rows(list, ((const int64_t*)which->data)[i], rows, i, i + 1, true));
   return NULL;
 }
@@ -251,12 +254,13 @@ static hr_status_t piece_shape(const hr_handle_t* h, const hr_pshape_t* stated, 
   out->s.rank = -1;
   const hr_pshape_t* both[] = {stated, h->shape ? h->shape : &hr_pshape_unknown};
   for (int i = 0; i < 2; ++i) {
-    if (both[i]->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "scalars cannot be joined end to end");
+    if (both[i]->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "Concat requires elements to be at least vectors, found scalars instead");
     if (both[i]->rank > 0) HR_TRY(hr_tensor_list_shape_merge(out, both[i]->rank - 1, both[i]->dims + 1));
   }
   for (int64_t i = 0; i < l->count; ++i) {
     if (!l->items[i].buffer) continue;
-    if (l->items[i].shape.rank == 0) return HR_ERROR(INVALID_ARGUMENT, "scalars cannot be joined end to end");
+    if (l->items[i].shape.rank == 0) return HR_ERROR(INVALID_ARGUMENT,
+                                                     "Concat requires elements to be at least vectors, found scalars instead");
     HR_TRY(hr_tensor_list_shape_merge(out, l->items[i].shape.rank - 1, l->items[i].shape.dims + 1));
   }
   return NULL;
