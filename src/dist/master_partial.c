@@ -197,14 +197,14 @@ static hr_status_t check_piece(hr_master_partial_t* p, hr_graph_t* g, const hr_r
     const char* name = part->feeds[i].node->name.data;
     feeds[i] = find_place(n->feeds, n->feed_names.count, part->feeds[i]);
     if (feeds[i] < 0) return HR_ERROR(INVALID_ARGUMENT, "the feed '%s' was not named when the partial run was set up", name);
-    if (p->fed[feeds[i]]) return HR_ERROR(INVALID_ARGUMENT, "'%s' has been fed before in this partial run", name);
+    if (p->fed[feeds[i]]) return HR_ERROR(INVALID_ARGUMENT, "'%s' has already been fed in this partial run", name);
     HR_TRY(hr_session_check_feed(&p->checks[feeds[i]], &part->feed_values[i]));
   }
   for (int32_t i = 0; i < part->fetch_count; ++i) {
     const char* name = part->fetches[i].node->name.data;
     fetches[i] = find_place(n->fetches, n->fetch_names.count, part->fetches[i]);
     if (fetches[i] < 0) return HR_ERROR(INVALID_ARGUMENT, "the fetch '%s' was not named when the partial run was set up", name);
-    if (p->fetched[fetches[i]]) return HR_ERROR(INVALID_ARGUMENT, "'%s' has been fetched before in this partial run", name);
+    if (p->fetched[fetches[i]]) return HR_ERROR(INVALID_ARGUMENT, "'%s' has already been fetched in this partial run", name);
   }
   HR_TRY(check_once(part->feeds, part->feed_count, "fed"));
   HR_TRY(check_once(part->fetches, part->fetch_count, "fetched"));
