@@ -32,7 +32,8 @@ static hr_status_t write_rows(hr_kernel_ctx_t* k, const hr_handle_t* h, const hr
   hr_shape_t rows;
   hr_tensor_t* out = NULL;
   if (!hr_pshape_to_shape(&shape->s, &rows))
-    return HR_ERROR(INVALID_ARGUMENT, "Tried to stack a list with non-fully-defined element_shape, with only uninitialized elements or none");
+    return HR_ERROR(INVALID_ARGUMENT, "Tried to stack a list with non-fully-defined element_shape, "
+                    "with only uninitialized elements or none");
   if (rows.rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a tensor of rank %d", rows.rank + 1);
   memmove(rows.dims + 1, rows.dims, (size_t)rows.rank++ * sizeof *rows.dims);
   rows.dims[0] = count;
@@ -84,7 +85,8 @@ static hr_status_t read_indices(const hr_tensor_t* t, int64_t limit, hr_kernel_c
     ((int64_t*)out->data)[i] = at;
     if (at >= 0 && at < limit) continue;
     hr_tensor_release(out);
-    return HR_ERROR(INVALID_ARGUMENT, "Trying to access element %lld in a list with %lld elements; indices must all be non-negative", (long long)at,
+    return HR_ERROR(INVALID_ARGUMENT, "Trying to access element %lld in a list with %lld elements; indices must all be non-negative",
+                    (long long)at,
                     (long long)limit);
   }
   return NULL;
