@@ -18,8 +18,8 @@ static bool filter_accepts(hr_str_t filter, const hr_cluster_task_t* t) {
     hr_status_release(status);
     return false;
   }
-  return (wanted.job.size == 0 || hr_str_equal(wanted.job, task.job)) && (wanted.replica < 0 || wanted.replica == task.replica) &&
-         (wanted.task < 0 || wanted.task == task.task);
+  wanted.type = (hr_str_t){0}, wanted.id = -1;
+  return hr_device_name_accepts(&wanted, &task);
 }
 
 void hr_cluster_backend_select(const hr_cluster_t* cluster, const hr_str_t* filters, int32_t filter_count, int32_t* out_tasks,

@@ -143,12 +143,10 @@ void hr_master_call_deinit(hr_master_call_t* call) { hr_cancel_deinit(&call->can
 
 /* --- life ----------------------------------------------------------------------------------------------------------------------------- */
 
-enum { DEFAULT_HEARTBEAT_MS = 10000, DEFAULT_CONTROL_DEADLINE_MS = 5000 };
-
 static hr_status_t fill_master(hr_master_t* m, const hr_master_options_t* o) {
   m->options = *o;
-  if (m->options.heartbeat_ms <= 0) m->options.heartbeat_ms = DEFAULT_HEARTBEAT_MS;
-  if (m->options.control_deadline_ms <= 0) m->options.control_deadline_ms = DEFAULT_CONTROL_DEADLINE_MS;
+  if (m->options.heartbeat_ms <= 0) m->options.heartbeat_ms = HR_MASTER_HEARTBEAT_MS;
+  if (m->options.control_deadline_ms <= 0) m->options.control_deadline_ms = HR_MASTER_CONTROL_MS;
   m->default_config = hr_alloc_copy(o->default_config.data, o->default_config.size);
   if (!m->default_config) return hr_status_out_of_memory();
   m->options.default_config.data = m->default_config;

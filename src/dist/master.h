@@ -12,6 +12,7 @@
 #include "rt/cancel.h"
 
 typedef struct hr_master hr_master_t;
+enum { HR_MASTER_HEARTBEAT_MS = 10000, HR_MASTER_CONTROL_MS = 5000 }; /* unless options say otherwise */
 
 typedef enum {
 #define HR_MASTER_METHOD(name) HR_MASTER_##name,
@@ -25,8 +26,8 @@ typedef struct {
   hr_cluster_t* cluster;         /* one more reference is taken */
   hr_worker_t* worker;           /* this task's; outlives the master */
   hr_str_t default_config;       /* ServerDef.default_session_config, serialized ConfigProto: under what a client asks for */
-  int64_t heartbeat_ms;          /* a task of a running step that answers nothing for so long is dead; 0: 10000 */
-  int64_t control_deadline_ms;   /* of registering, cleaning up and so on; 0: 5000 */
+  int64_t heartbeat_ms;          /* a task of a running step that answers nothing for so long is dead; 0: HR_MASTER_HEARTBEAT_MS */
+  int64_t control_deadline_ms;   /* of registering, cleaning up and so on; 0: HR_MASTER_CONTROL_MS */
   int64_t max_graph_nodes;       /* of one session's graph; 0: no limit. Likewise the two below */
   int32_t max_sessions, max_steps;
 } hr_master_options_t;

@@ -47,8 +47,8 @@ void hr_server_options_init(hr_server_options_t* o) {
                              .max_sessions = 1024,
                              .max_steps = 1024,
                              .max_connections = 1024,
-                             .heartbeat_ms = 10000,
-                             .control_deadline_ms = 5000};
+                             .heartbeat_ms = HR_MASTER_HEARTBEAT_MS,
+                             .control_deadline_ms = HR_MASTER_CONTROL_MS};
 }
 
 static bool is_loopback(hr_str_t host) {

@@ -187,7 +187,7 @@ static bool is_remote(hr_rendezvous_remote_t* self, const hr_rendezvous_key_t* k
     hr_status_release(status);
     return false;
   }
-  return source.task != destination.task || source.replica != destination.replica || !hr_str_equal(source.job, destination.job);
+  return !hr_device_name_same_task(&source, &destination);
 }
 
 static void receive(hr_rendezvous_remote_t* self, const hr_rendezvous_key_t* key, hr_str_t text, hr_rendezvous_waiter_t* waiter) {

@@ -91,7 +91,7 @@ int32_t hr_device_set_find(const hr_device_set_t* s, hr_str_t full_name) {
 }
 
 bool hr_device_same_task(const hr_device_t* a, const hr_device_t* b) {
-  return a->parts.task == b->parts.task && a->parts.replica == b->parts.replica && hr_str_equal(a->parts.job, b->parts.job);
+  return hr_device_name_same_task(&a->parts, &b->parts);
 }
 
 /* Unique in this process by the counter, between processes by id, clock and the address space's layout. */

@@ -61,3 +61,7 @@ bool hr_device_name_accepts(const hr_device_name_t* wanted, const hr_device_name
   const bool place = (wanted->replica < 0 || wanted->replica == device->replica) && (wanted->task < 0 || wanted->task == device->task);
   return type && place && (wanted->job.size == 0 || hr_str_equal(wanted->job, device->job)) && (wanted->id < 0 || wanted->id == device->id);
 }
+
+bool hr_device_name_same_task(const hr_device_name_t* a, const hr_device_name_t* b) {
+  return a->task == b->task && a->replica == b->replica && hr_str_equal(a->job, b->job);
+}
