@@ -150,7 +150,8 @@ static void ops_each_case(ops_case_fn_t check) {
   ops_walk_t w = {.check = check};
   mkdir("golden_tmp", 0777); /* cases with files work below it */
   hr_registry_each(ops_visit_op, &w);
-  HR_CHECK(w.seen > (ops_env("HEADRACE_TEST_OPS") ? 0 : 100));
+  if (!ops_each_double || !ops_env("HEADRACE_TEST_OPS")) /* of the ops chosen none may have a gradient */
+    HR_CHECK(w.seen > (ops_env("HEADRACE_TEST_OPS") ? 0 : 100));
 }
 
 /* ---- the n-th allocation fails */
@@ -338,17 +339,20 @@ static TF_Tensor* ops_copy(const TF_Tensor* t) {
   return copy;
 }
 
-static int ops_slopes;
+static int ops_slopes, ops_sloped; /* slopes checked; cases that have some */
+/* What goes in and out of the ops of TensorArrays is a flow: it says what comes after what, and its number means nothing. */
+static bool ops_is_flow(const char* op) { return !strncmp(op, "TensorArray", strlen("TensorArray")); }
 static void ops_check_slopes(const golden_case_t* c, const char* name) {
   /* The first two are made for that; of the others TensorFlow's gradient, which golden cases pin, leaves out a part. */
   static const char* const not_derivatives[] = {"StopGradient", "PreventGradient", "SoftmaxCrossEntropyWithLogits", "UnsortedSegmentMin"};
   op_case_t t;
   TF_Tensor* seeds[GOLDEN_MAX_NAMES] = {0};
-  if (*c->error || !c->grad.count) return;
+  if (*c->error || !c->grad.count || ops_is_flow(c->op)) return;
   for (size_t i = 0; i < sizeof not_derivatives / sizeof *not_derivatives; ++i)
     if (!strcmp(c->op, not_derivatives[i])) return;
   if (op_case_open(&t, c) == TF_OK && !op_case_is_stateful(&t) && op_case_run_grad(&t) == TF_OK) {
     TF_Tensor* dx[GOLDEN_MAX_NAMES];
+    ++ops_sloped;
     memcpy(dx, t.dx, sizeof dx);
     memset(t.dx, 0, sizeof t.dx);
     for (int k = 0; k < c->fetch.count; ++k) seeds[k] = op_case_const(&t, "seed", k);
@@ -371,7 +375,7 @@ HR_TEST(gradients_are_slopes) {
   ops_each_double = true;
   ops_each_case(ops_check_slopes);
   ops_each_double = false;
-  HR_CHECK(ops_slopes > (ops_env("HEADRACE_TEST_OPS") ? 0 : 100));
+  HR_CHECK(ops_env("HEADRACE_TEST_OPS") ? ops_slopes > 0 || !ops_sloped : ops_slopes > 100);
 }
 
 HR_TEST_MAIN()
