@@ -106,6 +106,16 @@ static void run_closing(hr_errand_t* e) {
   hr_mutex_unlock(&g->mu);
 }
 
+static hr_master_session_t* take_any(hr_master_t* m) {
+  int64_t at = 0;
+  hr_mutex_lock(&m->mu);
+  const hr_map_entry_t* e = hr_map_next(&m->sessions, &at);
+  hr_master_session_t* s = e ? (hr_master_session_t*)e->value : NULL;
+  if (s) hr_map_remove(&m->sessions, hr_str(s->backend->handle));
+  hr_mutex_unlock(&m->mu);
+  return s;
+}
+
 void hr_master_session_close_all(hr_master_t* m) {
   hr_mutex_lock(&m->mu);
   const int64_t count = m->sessions.count;
@@ -134,6 +144,7 @@ void hr_master_session_close_all(hr_master_t* m) {
   hr_cond_deinit(&g.closed);
   hr_mutex_deinit(&g.mu);
   hr_free(all);
+  for (hr_master_session_t* s; (s = take_any(m));) hr_status_release(close_session(s)); /* no memory: one after the other */
 }
 
 /* --- requests ------------------------------------------------------------------------------------------------------------------------- */
