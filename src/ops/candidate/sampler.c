@@ -16,7 +16,8 @@ static bool drawn_add(drawn_t* d, int64_t value) { /* false: was there */
 
 static hr_status_t draw_unique(const hr_sampler_t* s, hr_words_t* words, int64_t count, int64_t* out, int64_t* out_tries) {
   drawn_t d = {.mask = 15};
-  if (count > s->range) return HR_ERROR(INVALID_ARGUMENT, "%lld different classes of %lld", (long long)count, (long long)s->range);
+  if (count > s->range) return HR_ERROR(INVALID_ARGUMENT, "Sampler's range is too small: %lld different classes of %lld", (long long)count,
+                                        (long long)s->range);
   while (d.mask < (uint64_t)count * 2) d.mask = d.mask * 2 + 1;
   d.places = hr_alloc_array(d.mask + 1, sizeof *d.places);
   if (!d.places) return hr_status_out_of_memory();

@@ -38,7 +38,7 @@ static hr_status_t shapes_differ(const hr_tensor_list_shape_t* a, int rank, cons
   char text[2][HR_SHAPE_TEXT];
   b.s.rank = rank;
   for (int i = 0; i < rank; ++i) b.s.dims[i] = dims[i];
-  return HR_ERROR(INVALID_ARGUMENT, "Incompatible shapes during merge, a tensor with incompatible shape to a list: %s vs. %s",
+  return HR_ERROR(INVALID_ARGUMENT, "Incompatible shapes during merge: %s vs. %s",
                   hr_pshape_format(&b.s, text[0]),
                   hr_pshape_format(&a->s, text[1]));
 }
@@ -175,7 +175,8 @@ hr_status_t hr_tensor_list_set(hr_handle_t* h, int64_t at, const hr_tensor_t* va
     return HR_ERROR(INVALID_ARGUMENT, "Invalid data types; list elements %s but tried to append %s", hr_dtype_name((int)h->dtype),
                     hr_dtype_name((int)value->dtype));
   list_shape(h, &shape);
-  HR_TRY(hr_tensor_list_shape_merge(&shape, value->shape.rank, value->shape.dims));
+  HR_TRY(hr_status_note(hr_tensor_list_shape_merge(&shape, value->shape.rank, value->shape.dims),
+                        "Tried to append a tensor with incompatible shape to a list, or with incompatible shape at a list index: "));
   hr_tensor_release(&l->items[at]);
   hr_tensor_share(value, &l->items[at]);
   return NULL;

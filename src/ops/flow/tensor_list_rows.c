@@ -303,7 +303,8 @@ static hr_status_t join(hr_kernel_ctx_t* k, const hr_pshape_t* stated, const hr_
   const hr_tensor_list_t* l = hr_tensor_list_in(h);
   HR_TRY(piece_shape(h, stated, &piece));
   HR_TRY(piece_lengths(k, h, stated, leading, &total));
-  if (!hr_pshape_to_shape(&piece.s, &rows)) return HR_ERROR(INVALID_ARGUMENT, "nothing says what shape the list's elements have");
+  if (!hr_pshape_to_shape(&piece.s, &rows)) return HR_ERROR(INVALID_ARGUMENT,
+                                                            "All except the first dimension must be fully defined");
   if (rows.rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a tensor of rank %d", rows.rank + 1);
   memmove(rows.dims + 1, rows.dims, (size_t)rows.rank++ * sizeof *rows.dims);
   rows.dims[0] = total;
@@ -353,11 +354,13 @@ static hr_status_t check_lengths(const hr_tensor_t* lengths, int64_t rows) {
   for (int64_t i = 0; i < lengths->count; ++i) {
     int64_t n = ((const int64_t*)lengths->data)[i];
     if (n < 0 || n > rows - total)
-      return HR_ERROR(INVALID_ARGUMENT, "length %lld is %lld, of %lld rows %lld are left", (long long)i, (long long)n, (long long)rows,
+      return HR_ERROR(INVALID_ARGUMENT, "Invalid value in lengths: length %lld is %lld, of %lld rows %lld are left", (long long)i,
+                      (long long)n, (long long)rows,
                       (long long)(rows - total));
     total += n;
   }
-  return total == rows ? NULL : HR_ERROR(INVALID_ARGUMENT, "the lengths add up to %lld of %lld rows", (long long)total, (long long)rows);
+  return total == rows ? NULL : HR_ERROR(INVALID_ARGUMENT, "Unused values in tensor: the lengths add up to %lld of %lld rows",
+                                         (long long)total, (long long)rows);
 }
 
 static hr_status_t split(hr_kernel_ctx_t* k) {

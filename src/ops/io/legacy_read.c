@@ -145,7 +145,7 @@ hr_status_t hr_legacy_open(const char* pattern, hr_legacy_t** out) {
   hr_map_init(&l->by_name);
   const int rc = glob(pattern, 0, NULL, &found);
   if (rc == GLOB_NOSPACE) status = hr_status_out_of_memory();
-  else if (rc != 0) status = HR_ERROR(NOT_FOUND, "no checkpoint file fits '%s'", pattern);
+  else if (rc != 0) status = HR_ERROR(NOT_FOUND, "Failed to find any matching files for '%s'", pattern);
   for (size_t i = 0; !status && i < found.gl_pathc; ++i) status = open_file(l, found.gl_pathv[i]);
   globfree(&found);
   if (status) hr_legacy_close(l);

@@ -149,7 +149,8 @@ static hr_status_t find_variables(hr_kernel_ctx_t* k, step_t* s) {
 
 static hr_status_t shapes_differ(const char* what, const hr_shape_t* want, const hr_shape_t* got) {
   char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
-  return HR_ERROR(INVALID_ARGUMENT, "the variable has shape %s, but the %s %s", hr_shape_format(want, a), what, hr_shape_format(got, b));
+  return HR_ERROR(INVALID_ARGUMENT, "var and %s do not have the same shape: %s and %s", what, hr_shape_format(want, a),
+                  hr_shape_format(got, b));
 }
 
 static hr_status_t check_variables(step_t* s) { /* with all locked */
