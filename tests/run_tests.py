@@ -171,7 +171,7 @@ def cluster(c):
                                 300, c.build))
 
 
-def free_ports(text):
+def with_free_ports(text):
     """The text with ports that nobody listens on in place of 2222 and its neighbours."""
     sockets = {port: socket.create_server(("127.0.0.1", 0)) for port in set(re.findall(r"\b222\d\b", text))}
     for port, s in sockets.items():
@@ -210,7 +210,7 @@ def examples(c):
             name = "%s-%d" % (stem, k)
             path = os.path.join(work, name + {"c": ".c", "python": ".py", "sh": ".sh"}[language])
             with open(path, "w") as f:
-                f.write(free_ports(text))
+                f.write(with_free_ports(text))
             code, output = example(c, work, path, language)
             yield name, int(code == 0), int(code != 0), output
 

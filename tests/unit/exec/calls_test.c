@@ -145,8 +145,8 @@ HR_TEST(a_failure_on_one_side_ends_the_other) {
   HR_REQUIRE_OK(rig_plan(&b.rig, 0, NULL, 1, &b.fetch));
   part_start(&b, r);
   part_start(&a, r);
-  HR_CHECK_CODE(part_end(&a), HR_INVALID_ARGUMENT, "you must feed");
-  HR_CHECK_CODE(part_end(&b), HR_INVALID_ARGUMENT, "you must feed");
+  HR_CHECK_CODE(part_end(&a), HR_INVALID_ARGUMENT, "You must feed");
+  HR_CHECK_CODE(part_end(&b), HR_INVALID_ARGUMENT, "You must feed");
   hr_rendezvous_release(r);
 }
 
@@ -221,7 +221,7 @@ HR_TEST(a_failure_ends_a_kernel_that_waits) {
   hr_value_t fetch[] = {maker_merge(r.g, "m", s, hr_emit_nth(s, 1)), maker_placeholder(r.g, "x", HR_F32, NULL)};
   hr_tensor_t yes = maker_truth(true), out[2];
   HR_REQUIRE_OK(rig_plan(&r, 1, &p, 2, fetch));
-  HR_CHECK_CODE(hr_plan_run(r.plan, &r.step, &yes, out), HR_INVALID_ARGUMENT, "you must feed");
+  HR_CHECK_CODE(hr_plan_run(r.plan, &r.step, &yes, out), HR_INVALID_ARGUMENT, "You must feed");
   hr_tensor_release(&yes);
   rig_deinit(&r);
 }

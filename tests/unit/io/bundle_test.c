@@ -64,7 +64,7 @@ HR_TEST(reads_tensorflows_checkpoint) {
   HR_CHECK_OK(hr_bundle_read(b, HR_STR("scope/f32"), HR_STR("3 4 1,1:2,2"), HR_F32, &t));
   if (t.data) HR_CHECK_NEAR(((float*)t.data)[0], -0.9092323780f, 0);
   hr_tensor_release(&t);
-  HR_CHECK_CODE(hr_bundle_read(b, HR_STR("nothing"), NONE, HR_F32, &t), HR_NOT_FOUND, "key nothing not found");
+  HR_CHECK_CODE(hr_bundle_read(b, HR_STR("nothing"), NONE, HR_F32, &t), HR_NOT_FOUND, "Key nothing not found");
   HR_CHECK_CODE(hr_bundle_read(b, HR_STR("scope/f32"), NONE, HR_I32, &t), HR_INVALID_ARGUMENT, "has dtype float");
   HR_CHECK_CODE(hr_bundle_read(b, HR_STR("scope/f32"), HR_STR("3 5 -:-"), HR_F32, &t), HR_INVALID_ARGUMENT, "has shape [3,4]");
   hr_bundle_close(b);

@@ -42,8 +42,8 @@ HR_TEST(axes) {
   HR_CHECK_OK(hr_shape_axis(2, 3, &axis));
   HR_CHECK_EQ_I64(axis, 2);
   HR_CHECK_CODE(hr_shape_axis(3, 3, &axis), HR_INVALID_ARGUMENT, "axis 3");
-  HR_CHECK_CODE(hr_shape_axis(INT64_MIN, 3, &axis), HR_INVALID_ARGUMENT, "rank 3");
-  HR_CHECK_CODE(hr_shape_axis(0, 0, &axis), HR_INVALID_ARGUMENT, "rank 0");
+  HR_CHECK_CODE(hr_shape_axis(INT64_MIN, 3, &axis), HR_INVALID_ARGUMENT, "3 dimensions");
+  HR_CHECK_CODE(hr_shape_axis(0, 0, &axis), HR_INVALID_ARGUMENT, "0 dimensions");
 }
 
 HR_TEST(broadcast) {
