@@ -32,8 +32,8 @@ static hr_status_t write_rows(hr_kernel_ctx_t* k, const hr_handle_t* h, const hr
   hr_shape_t rows;
   hr_tensor_t* out = NULL;
   if (!hr_pshape_to_shape(&shape->s, &rows))
-    return HR_ERROR(INVALID_ARGUMENT, "Tried to stack a list with non-fully-defined element_shape, "
-                    "with only uninitialized elements or none");
+    return HR_ERROR(INVALID_ARGUMENT, "Tried to stack elements of an empty list with non-fully-defined element_shape: "
+                    "it has no elements, or only uninitialized ones");
   if (rows.rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a tensor of rank %d", rows.rank + 1);
   memmove(rows.dims + 1, rows.dims, (size_t)rows.rank++ * sizeof *rows.dims);
   rows.dims[0] = count;
