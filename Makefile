@@ -11,6 +11,8 @@ SANITIZED = cmake -G Ninja -S . --log-level=WARNING -DHEADRACE_DNN=OFF -DHEADRAC
 FUZZ_SECONDS ?= 30
 FUZZ_SEED ?= 0
 MUTANTS ?= 200
+TF_VENV ?= $(HOME)/.cache/headrace/tensorflow
+TF_PYTHON ?= $(TF_VENV)/bin/python
 OPS ?=
 
 .DEFAULT_GOAL := build
@@ -61,9 +63,10 @@ check: setup ## runs the style scripts
 	@$(PY) tools/check/run.py
 
 bench: install-python ## measures against TensorFlow: make bench TF_PYTHON=/path/to/python; writes bench/results.md
-	@$(PY) bench/run.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
+	@$(PY) bench/run.py --build $(RELEASE) --python $(PY) --tf-python "$(wildcard $(TF_PYTHON))"
 
-conformance: setup-test build ## compares with TensorFlow in TF_PYTHON: the golden cases on its library; clusters of mixed make
+conformance: setup-test build ## compares with TensorFlow (TF_PYTHON, else installed into TF_VENV): golden cases on its library, clusters of mixed make
+	@if [ "$(TF_PYTHON)" = "$(TF_VENV)/bin/python" ]; then tools/setup.sh tensorflow "$(TF_VENV)" $(PYTHON); fi
 	@$(PY) tests/conformance.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
 	@$(PY) tests/conformance_cluster.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
 

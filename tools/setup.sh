@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sets up a machine: tools/setup.sh packages GROUP...   installs the missing Debian packages of those groups of tools/packages.txt
 #                    tools/setup.sh venv DIR [PYTHON]   makes the virtual environment DIR with requirements.txt
+#                    tools/setup.sh tensorflow DIR [PYTHON]   makes DIR with TensorFlow, for comparison
 # As root it installs; through sudo if that works without a question or there is a terminal to ask on; else it prints the command.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -54,6 +55,15 @@ make_venv() {
   printf '%s\n' "$stamp" >"$dir/ready"
 }
 
+# TensorFlow, for comparison alone (1.3 GB): in a virtual environment of its own, outside the tree.
+make_tensorflow() {
+  dir=$1
+  "$dir/bin/python" -c 'import tensorflow' >/dev/null 2>&1 && return 0
+  echo "setup: installing TensorFlow into $dir"
+  "${2:-python3}" -m venv --clear "$dir"
+  "$dir/bin/python" -m pip install --disable-pip-version-check -q --retries 5 tensorflow-cpu==2.21.*
+}
+
 what=${1:-}; [ $# -gt 0 ] && shift
 case $what in
   packages)
@@ -61,5 +71,6 @@ case $what in
     else echo "setup: no dpkg here; needed (under Debian's names):" $(awk '/^(build|test)/ { print $2 }' "$here/tools/packages.txt")
     fi ;;
   venv) make_venv "$@" ;;
-  *) sed -n '3,5p' "$0"; exit 2 ;;
+  tensorflow) make_tensorflow "$@" ;;
+  *) sed -n '3,6p' "$0"; exit 2 ;;
 esac
