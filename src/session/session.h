@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A session: runs parts of a graph. Local sessions today; the remote one (dist/) will stand behind the same functions.
+/* A session: runs parts of a graph, here or, with a target that a factory claims (session/backend.h), where its master is.
  *
  * Thread-safe: any number of threads may run, extend the graph, close. The session keeps its graph alive.
  * A run's road: signature -> cached plan, else pipeline.h (copy what is needed, optimise) -> runner.h. */
