@@ -109,12 +109,16 @@ typedef struct {
   size_t* metadata_size;
   uint64_t code;
   hr_strbuf_t message;
+  int32_t next; /* answers usually come in the order of what was asked for */
 } answer_t;
 
 static hr_status_t take_value(answer_t* a, hr_str_t name, hr_message_reader_t tensor) {
   const step_request_t* q = a->request;
-  for (int32_t i = 0; i < q->run->fetch_count; ++i) {
+  const int32_t count = q->run->fetch_count;
+  for (int32_t tried = 0; tried < count; ++tried) {
+    const int32_t i = (a->next + tried) % count;
     if (a->out[i].buffer || q->same_as[i] != i || !hr_str_equal(name_at(q, q->fetch_at[i]), name)) continue;
+    a->next = i + 1;
     return hr_message_reader_tensor(tensor, false, &a->out[i]);
   }
   return HR_ERROR(INTERNAL, "the server answered with a value for '%.*s', which was not asked for", HR_STR_ARG(name));
