@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import conformance_cluster as C
 
 BUILD = os.environ.get("HEADRACE_BUILD", "")
-pytestmark = pytest.mark.skipif(not os.path.exists(os.path.join(BUILD, "bin", "headrace")), reason="HEADRACE_BUILD has no headrace command")
+pytestmark = pytest.mark.skipif(not BUILD, reason="HEADRACE_BUILD names no build folder") # one without the command fails
 
 
 @pytest.fixture(scope="module")
