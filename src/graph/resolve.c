@@ -135,7 +135,8 @@ static hr_status_t attr_infer_types(hr_resolve_t* r, int attr, const hr_value_t*
 }
 
 static hr_status_t attrs_infer(hr_resolve_t* r) {
-  const hr_value_t* inputs = r->desc->inputs;
+  const hr_value_t none = {0}; /* even adding 0 to a null pointer is undefined */
+  const hr_value_t* inputs = r->desc->inputs ? r->desc->inputs : &none;
   for (int a = 0; a < r->def->input_count; ++a) {
     const hr_arg_def_t* arg = &r->def->inputs[a];
     if (arg->number_attr >= 0) HR_TRY(attr_infer_number(r, arg->number_attr, r->lengths[a]));
