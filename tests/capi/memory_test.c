@@ -103,7 +103,7 @@ static bool memory_devices(TF_Graph* g, TF_Status* s) {
   }
   TF_SessionOptions* o = memory_ok(s) ? TF_NewSessionOptions() : NULL;
   if (o) TF_SetConfig(o, config, sizeof config - 1, s);
-  const bool done = o && memory_ok(s) && memory_run(g, o, x, y, 43046721, s);
+  const bool done = o && memory_ok(s) && memory_run(g, o, x, y, 43046721.0f, s);
   TF_DeleteSessionOptions(o);
   return done;
 }

@@ -50,6 +50,7 @@ static const char* new_name(char text[32]) {
 }
 static hr_value_t any_int(const frame_t* f) { return f->ints[below(f->int_count)]; }
 static hr_value_t any_bool(const frame_t* f) { return f->bools[below(f->bool_count)]; }
+static void keep_bool(frame_t* f, hr_value_t v) { f->bools[f->bool_count++] = v; }
 static void keep_int(frame_t* f, hr_value_t v) {
   if (f->int_count < VALUES) f->ints[f->int_count++] = v;
 }
@@ -70,7 +71,7 @@ static void add_enter(int frame) {
   const bool constant = below(3) == 0;
   const int parallel = 1 + below(3);
   keep_int(f, maker_enter_of(g, new_name(n), any_int(parent), name, constant, parallel));
-  if (!f->bool_count) f->bools[f->bool_count++] = maker_enter_of(g, new_name(n), any_bool(parent), name, constant, parallel);
+  if (!f->bool_count) keep_bool(f, maker_enter_of(g, new_name(n), any_bool(parent), name, constant, parallel));
 }
 
 static void add_node(frame_t* f) {
@@ -93,10 +94,10 @@ static void add_node(frame_t* f) {
     case 4: keep_int(f, node1("Identity", a)); break;
     case 5: keep_int(f, node2("Maximum", a, b)); break;
     case 6:
-      if (f->bool_count < VALUES) f->bools[f->bool_count++] = node2("Less", a, b);
+      if (f->bool_count < VALUES) keep_bool(f, node2("Less", a, b));
       break;
     case 7:
-      if (f->bool_count < VALUES) f->bools[f->bool_count++] = node1("LoopCond", any_bool(f));
+      if (f->bool_count < VALUES) keep_bool(f, node1("LoopCond", any_bool(f)));
       break;
     case 8:
       if (f->parent >= 0) keep_int(&frames[f->parent], node1("Exit", a));

@@ -136,7 +136,8 @@ static power_t power_open(hr_graph_t* g, const char* scope, hr_value_t a0, hr_va
   l.merge_i = maker_merge(g, maker_name(n, scope, "merge_i"), enter_i, enter_i);
   l.merge_a = maker_merge(g, maker_name(n, scope, "merge_a"), enter_a, enter_a);
   maker_must(hr_graph_refine_shape(g, l.merge_a, &hr_pshape_scalar), "a shape");
-  l.cond = maker_1(g, "LoopCond", maker_name(n, scope, "cond"), maker_2(g, "Less", maker_name(n, scope, "less"), l.merge_i, most));
+  hr_value_t less = maker_2(g, "Less", maker_name(n, scope, "less"), l.merge_i, most);
+  l.cond = maker_1(g, "LoopCond", maker_name(n, scope, "cond"), less);
   hr_value_t switch_i = maker_2(g, "Switch", maker_name(n, scope, "switch_i"), l.merge_i, l.cond);
   l.switch_a = maker_2(g, "Switch", maker_name(n, scope, "switch_a"), l.merge_a, l.cond);
   l.body_i = maker_1(g, "Identity", maker_name(n, scope, "body_i"), hr_emit_nth(switch_i, 1));
