@@ -84,19 +84,26 @@ double hr_special_polygamma(double n, double x) {
   return (fmod(n, 2) == 0 ? -1 : 1) * exp(hr_special_lgamma(n + 1)) * hr_special_zeta(n + 1, x);
 }
 
+/* C11's CMPLX, which glibc's header has for GCC only. Sums of a real and a complex number are avoided: Clang gives the real one a zero
+ * imaginary part, and -0 + 0 is 0. */
+static double complex complex_of(double re, double im) {
+  union { double parts[2]; double complex z; } u = {{re, im}};
+  return u.z;
+}
+
 double complex hr_special_cexpm1(double complex z) { /* exp(a)(cos b + i sin b) - 1, without cancellation near 0 */
   double a = creal(z), b = cimag(z), s = sin(b / 2), e = expm1(a);
-  return (e * cos(b) - 2 * s * s) + I * ((e + 1) * sin(b));
+  return complex_of(e * cos(b) - 2 * s * s, (e + 1) * sin(b));
 }
 
 double complex hr_special_clog1p(double complex z) { /* Kahan's: log(u) z / (u - 1) with u = 1 + z rounded */
-  const double complex u = 1 + z;
+  const double complex u = complex_of(1 + creal(z), cimag(z));
   return u == 1 ? z : clog(u) * z / (u - 1);
 }
 
 double complex hr_special_creciprocal(double complex z) {
   const double a = creal(z), b = cimag(z);
-  if (a == 0 && b == 0) return NAN + I * NAN;
+  if (a == 0 && b == 0) return complex_of(NAN, NAN);
   return 1 / z;
 }
 
