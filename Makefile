@@ -9,6 +9,7 @@ RELEASE := $(BUILD)/release
 CONFIGURE = cmake -G Ninja -S . -DCMAKE_C_COMPILER=$(CC) -DHEADRACE_PYTHON=$(PY) --log-level=WARNING
 SANITIZED = cmake -G Ninja -S . --log-level=WARNING -DHEADRACE_DNN=OFF -DHEADRACE_WERROR=OFF
 FUZZ_SECONDS ?= 30
+FUZZ_RUNS ?= 0
 FUZZ_SEED ?= 0
 MUTANTS ?= 200
 TF_VENV ?= $(HOME)/.cache/headrace/tensorflow
@@ -70,8 +71,9 @@ conformance: setup-test build ## compares with TensorFlow (TF_PYTHON, else insta
 	@$(PY) tests/conformance.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
 	@$(PY) tests/conformance_cluster.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
 
-asan: setup-test ## all C tests under ASan and UBSan
-	@$(SANITIZED) -B $(BUILD)/asan -DHEADRACE_SANITIZE=address,undefined
+asan: setup-test ## all C tests under ASan and UBSan, built by Clang
+	@tools/setup.sh packages tools
+	@$(SANITIZED) -B $(BUILD)/asan -DCMAKE_C_COMPILER=clang -DHEADRACE_WERROR=ON -DHEADRACE_SANITIZE=address,undefined
 	@$(PY) tests/run_tests.py --build $(BUILD)/asan --only programs,fuzz_seeds,golden --slow
 
 tsan: setup-test ## the threaded C tests under TSan
@@ -87,11 +89,11 @@ coverage: setup-test ## line coverage per folder (gcov, lcov)
 mutants: setup-test ## changes MUTANTS random operators or constants in src/ and reports how many make a test fail
 	@$(PY) tools/mutants.py --count $(MUTANTS) --build $(BUILD)/mutants
 
-fuzz: setup-test ## runs every fuzz program for FUZZ_SECONDS on its seed corpus
+fuzz: setup-test ## runs every fuzz program for FUZZ_SECONDS, or FUZZ_RUNS times, on its seed corpus
 	@tools/setup.sh packages tools
 	@$(SANITIZED) -B $(BUILD)/fuzz -DCMAKE_C_COMPILER=clang -DHEADRACE_SANITIZE=address,undefined -DHEADRACE_FUZZ=ON
 	@cmake --build $(BUILD)/fuzz --target fuzzers
-	@$(PY) tools/fuzz.py --build $(BUILD)/fuzz --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
+	@$(PY) tools/fuzz.py --build $(BUILD)/fuzz --seconds $(FUZZ_SECONDS) --runs $(FUZZ_RUNS) --seed $(FUZZ_SEED)
 
 clean: ## removes the build folders, not the virtual environment
 	rm -rf $(BUILD)/release $(BUILD)/asan $(BUILD)/tsan $(BUILD)/coverage $(BUILD)/mutants $(BUILD)/fuzz
