@@ -128,6 +128,17 @@ hr_status_t hr_expand_add_call(hr_expand_t* x, const hr_node_t* like, const char
   return hr_expand_add(x, like, rest, desc, out);
 }
 
+bool hr_expand_is_invariant(hr_value_t v) {
+  while (v.node->attrs.def->node_class == HR_NODE_IDENTITY && v.node->control_count == 0) v = v.node->inputs[0];
+  return hr_node_class_is_enter(v.node->attrs.def->node_class) && hr_attrs_bool(&v.node->attrs, "is_constant");
+}
+
+hr_node_t* hr_expand_gate(const hr_node_t* n) {
+  for (int32_t i = 0; i < n->input_count; ++i)
+    if (!hr_expand_is_invariant(n->inputs[i])) return n->inputs[i].node;
+  return NULL;
+}
+
 /* --- one call ---------------------------------------------------------------------------------------------------------------------- */
 typedef struct {
   hr_expand_t* x;
@@ -146,7 +157,8 @@ static hr_status_t add_no_op(inline_t* c, const char* name, hr_node_t* const* wa
 static hr_status_t make_start(inline_t* c) {
   hr_node_t* const* waits = c->call->controls;
   int32_t count = c->call->control_count;
-  hr_node_t* first = c->call->input_count ? c->call->inputs[0].node : NULL;
+  hr_node_t* first = c->x->has_flow ? hr_expand_gate(c->call) : NULL;
+  if (!first && c->call->input_count) first = c->call->inputs[0].node;
   if (count == 0 && c->x->has_flow && first) {
     waits = &first;
     count = 1;

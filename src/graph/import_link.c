@@ -150,13 +150,20 @@ static bool input_take_mapped(hr_import_t* im, hr_import_input_t* in) {
   return found;
 }
 
-/* True when the graph that is extended has it. */
-static bool input_take_existing(hr_import_t* im, hr_import_input_t* in) {
+/* Found when the graph that is extended has it. (A client that differentiates a conditional after it ran gives it more outputs and expects
+ * to be told, in these words, how to ask for them from the start.) */
+static hr_status_t input_take_existing(hr_import_t* im, hr_import_input_t* in, bool* found) {
   hr_node_t* node = im->options->extends ? hr_graph_find(im->g, in->name) : NULL;
-  if (!node || in->index >= node->output_count) return false;
+  *found = node != NULL;
+  if (!node) return NULL;
+  if (in->index >= node->output_count)
+    return HR_ERROR(INVALID_ARGUMENT,
+                    "Connecting to invalid output %d of source node %.*s which has %d outputs. Try using "
+                    "tf.compat.v1.experimental.output_all_intermediates(True).",
+                    (int)in->index, HR_STR_ARG(hr_str_slice(in->name, 0, 500)), (int)node->output_count);
   in->to = (hr_value_t){node, in->index < 0 ? 0 : in->index};
   in->producer = HR_IMPORT_MAPPED;
-  return true;
+  return NULL;
 }
 
 static hr_status_t link_inputs(hr_import_t* im, const hr_import_node_t* n) {
@@ -166,7 +173,10 @@ static hr_status_t link_inputs(hr_import_t* im, const hr_import_node_t* n) {
     if (in - im->inputs.data + HR_MAP_AHEAD < im->inputs.count) hr_map_prefetch(&im->by_name, in[HR_MAP_AHEAD].name);
     if (input_take_mapped(im, in)) continue;
     const bool found = hr_map_find(&im->by_name, in->name, &producer);
-    if (!found && input_take_existing(im, in)) continue;
+    bool existing = false;
+    if (!found)
+      HR_TRY(hr_status_note(input_take_existing(im, in, &existing), "node '%.*s' (%.*s): ", HR_STR_ARG(n->name), HR_STR_ARG(n->op)));
+    if (existing) continue;
     if (!found)
       return HR_ERROR(INVALID_ARGUMENT, "node '%.*s' (%.*s): input %lld is '%s%.*s', a node that the GraphDef does not have",
                       HR_STR_ARG(n->name), HR_STR_ARG(n->op), (long long)i, in->index < 0 ? "^" : "",

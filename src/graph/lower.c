@@ -105,6 +105,23 @@ static hr_status_t give_results(lower_t* l, const hr_value_t* outputs, hr_node_t
   return x->edit->removed(x, l->node);
 }
 
+/* The value that decides waits for what the node waits for; a loop's invariant, for an input that is there only when the node is to run. */
+static hr_status_t wait_like_node(lower_t* l, hr_value_t v, const char* rest, hr_value_t* out) {
+  const hr_node_t* n = l->node;
+  hr_node_t* gate = n->control_count == 0 && hr_expand_is_invariant(v) ? hr_expand_gate(n) : NULL;
+  *out = v;
+  if (!n->control_count && !gate) return NULL;
+  hr_node_t* wait = NULL;
+  hr_node_desc_t d = {.op = HR_STR("Identity"),
+                      .inputs = &v,
+                      .input_count = 1,
+                      .controls = gate ? &gate : n->controls,
+                      .control_count = gate ? 1 : n->control_count};
+  HR_TRY(hr_expand_add(l->x, n, rest, d, &wait));
+  *out = (hr_value_t){wait, 0};
+  return NULL;
+}
+
 /* What the node waits for, its inputs wait for. */
 static hr_status_t take_inputs(lower_t* l, int32_t first, hr_value_t** out) {
   const hr_node_t* n = l->node;
@@ -112,24 +129,8 @@ static hr_status_t take_inputs(lower_t* l, int32_t first, hr_value_t** out) {
   if (!*out) return hr_status_out_of_memory();
   for (int32_t i = first; i < n->input_count; ++i) {
     (*out)[i - first] = n->inputs[i];
-    if (!n->control_count) continue;
-    hr_node_t* wait = NULL;
-    hr_node_desc_t d = {
-        .op = HR_STR("Identity"), .inputs = &n->inputs[i], .input_count = 1, .controls = n->controls, .control_count = n->control_count};
-    HR_TRY(hr_expand_add(l->x, n, "input", d, &wait));
-    (*out)[i - first] = (hr_value_t){wait, 0};
+    if (n->control_count) HR_TRY(wait_like_node(l, n->inputs[i], "input", &(*out)[i - first]));
   }
-  return NULL;
-}
-
-static hr_status_t wait_like_node(lower_t* l, hr_value_t v, hr_value_t* out) {
-  *out = v;
-  if (!l->node->control_count) return NULL;
-  hr_node_t* wait = NULL;
-  hr_node_desc_t d = {
-      .op = HR_STR("Identity"), .inputs = &v, .input_count = 1, .controls = l->node->controls, .control_count = l->node->control_count};
-  HR_TRY(hr_expand_add(l->x, l->node, "pred", d, &wait));
-  *out = (hr_value_t){wait, 0};
   return NULL;
 }
 
@@ -138,8 +139,8 @@ static hr_status_t lower_if(lower_t* l) {
   hr_value_t pred, *inputs = NULL;
   question_t q = {0};
   side_t then_side = {0}, else_side = {0};
-  HR_TRY(lower_truth(l, n->inputs[0], &pred));
-  HR_TRY(wait_like_node(l, pred, &pred));
+  HR_TRY(wait_like_node(l, n->inputs[0], "pred", &pred));
+  HR_TRY(lower_truth(l, pred, &pred));
   HR_TRY(take_inputs(l, 1, &inputs));
   HR_TRY(split_inputs(l, pred, inputs, n->input_count - 1, &q));
   HR_TRY(call_side(l, &q, 1, "then", hr_attrs_find(&n->attrs, "then_branch")->u.func, n->input_count - 1, &then_side));
@@ -178,6 +179,7 @@ static hr_status_t lower_case(lower_t* l) {
   const hr_attr_t* branches = hr_attrs_find(&n->attrs, "branches");
   hr_value_t* inputs = NULL;
   HR_TRY(take_inputs(l, 0, &inputs)); /* 0: the index, which is split like the others */
+  if (!n->control_count) HR_TRY(wait_like_node(l, inputs[0], "index", &inputs[0]));
   if (branches->count == 1) return lower_only_branch(l, &branches->u.funcs[0], inputs);
   side_t* sides = hr_arena_array(&l->x->arena, (size_t)branches->count, sizeof *sides);
   if (!sides) return hr_status_out_of_memory();
@@ -250,7 +252,10 @@ static hr_status_t while_enter(lower_t* l, while_t* w) {
   w->exits = hr_arena_array(&l->x->arena, (size_t)n->input_count, sizeof *w->exits);
   if (!w->merges || !w->inside || !w->exits) return hr_status_out_of_memory();
   int64_t most = parallel && parallel->kind == HR_ATTR_INT && parallel->u.i > 0 ? parallel->u.i : 10;
-  for (int32_t i = 0; i < n->input_count; ++i) HR_TRY(enter_one(l, w->inputs[i], most, w->stays[i], &w->merges[i]));
+  for (int32_t i = 0; i < n->input_count; ++i) {
+    if (!w->stays[i] && !n->control_count) HR_TRY(wait_like_node(l, w->inputs[i], "input", &w->inputs[i]));
+    HR_TRY(enter_one(l, w->inputs[i], most, w->stays[i], &w->merges[i]));
+  }
   return NULL;
 }
 

@@ -2,7 +2,8 @@
 /* A variable: a tensor behind a mutex. Both kinds of variable op (VariableV2's references, VarHandleOp's handles) are this object.
  *
  * Readers share the buffer and hold it without the lock; a writer in place must be alone on the buffer, else it writes a copy
- * (hr_variable_begin_write). So a value once read never changes under its reader, unlike TensorFlow's reference variables. */
+ * (hr_variable_begin_write). So a value once read never changes under its reader, unlike TensorFlow's reference variables; who relies on
+ * theirs is made to read again (session/pass_reread.c). */
 #ifndef HR_RT_VARIABLE_H
 #define HR_RT_VARIABLE_H
 #include "rt/resource.h"

@@ -5,6 +5,7 @@
 #include "session/program.h"
 
 HR_MUST_USE hr_status_t hr_pass_inline(hr_program_t* p, const hr_session_options_t* o);
+HR_MUST_USE hr_status_t hr_pass_reread(hr_program_t* p, const hr_session_options_t* o);
 HR_MUST_USE hr_status_t hr_pass_identity(hr_program_t* p, const hr_session_options_t* o);
 HR_MUST_USE hr_status_t hr_pass_narrow(hr_program_t* p, const hr_session_options_t* o);
 HR_MUST_USE hr_status_t hr_pass_cse(hr_program_t* p, const hr_session_options_t* o);

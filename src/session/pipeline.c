@@ -22,6 +22,7 @@ static bool fuse_is_on(const hr_session_options_t* o) { return o->fusion; }
 static const hr_pass_t passes[] = {
   {"inline", hr_pass_inline, always}, /* first: every pass sees the nodes of functions as if the client had written them */
   {"place", place, always},
+  {"reread", hr_pass_reread, always}, /* placed: what moved to another device is a copy; before passes that count readers */
   {"identity", hr_pass_identity, identity_is_on}, /* first: what is behind identities becomes comparable */
   {"narrow", hr_pass_narrow, fuse_is_on},          /* before common subexpressions: many narrowed products read one slice */
   {"cse", hr_pass_cse, cse_is_on},                /* before folding: nothing is folded twice */

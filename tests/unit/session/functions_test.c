@@ -206,6 +206,33 @@ HR_TEST(loops_by_any_name) {
   check_loop("_While");
 }
 
+/* A branch decided by what stays the same in a loop, taken to a constant: the branch is not part of the round in which the loop ends. */
+#define STAYS_FUNCTIONS                                                                                                              \
+  FUNCTION("Cond", ARG("i") ARG("a") ARG("p") OUT("c"), INNER(OP("c", "Identity") IN("i") T) RET("c", "c:output:0"))                  \
+  FUNCTION("None", ARG("a") OUT("y"), INNER(OP("y", "Const") CONST("7")) RET("y", "y:output:0"))                                      \
+  FUNCTION("Same", ARG("a") OUT("y"), RET("y", "a"))
+#define STAYS_BODY(inner)                                                                                                            \
+  FUNCTION("Body", ARG("i") ARG("a") ARG("p") OUT("i1") OUT("a1") OUT("p1"),                                                         \
+           INNER(OP("one", "Const") CONST("1")) INNER(OP("j", "Sub") IN("i") IN("one:output:0") T) INNER(OP("b", "Neg") IN("a") T)     \
+               INNER(inner) RET("i1", "j:z:0") RET("a1", "if:output:0") RET("p1", "p"))
+static void check_stays(const char* body, float with, float without) {
+  char text[8192];
+  snprintf(text, sizeof text,
+           X NODE(OP("start", "Const") CONST("3")) NODE(OP("one", "Const") CONST("1"))
+               NODE(OP("while", "While") IN("start") IN("one") IN("x") FUNC("cond", "Cond") FUNC("body", "Body") TYPES("T", F32 F32 F32)) "library { %s } ",
+           body);
+  world_t w = world_open(text);
+  HR_CHECK_EQ_F64(world_get(&w, "while", 1, 1), with);
+  HR_CHECK_EQ_F64(world_get(&w, "while", 1, 0), without);
+  world_close(&w);
+}
+HR_TEST(what_stays_in_a_loop_decides_within_its_rounds) {
+  check_stays(STAYS_FUNCTIONS STAYS_BODY(OP("if", "StatelessIf") IN("p") IN("b:y:0") IF("Same", "None", "DT_FLOAT", F32, F32)), -1, 7);
+  check_stays(STAYS_FUNCTIONS STAYS_BODY(OP("if", "StatelessIf") IN("p") IN("p") IF("Same", "None", "DT_FLOAT", F32, F32)), 1, 7);
+  check_stays(STAYS_FUNCTIONS FUNCTION("Second", ARG("a") ARG("b") OUT("y"), INNER(OP("y", "Const") CONST("7")) RET("y", "y:output:0"))
+                  STAYS_BODY(OP("if", "StatefulPartitionedCall") IN("p") IN("b:y:0") CALL("Second", F32 F32, F32)), 7, 7);
+}
+
 #define INT(name, v)                                                                                                                  \
   NODE(OP(name, "Const") TYPE("dtype", "DT_INT32") "attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: " v \
                                                    " } } } ")
