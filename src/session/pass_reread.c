@@ -223,7 +223,8 @@ static hr_status_t fetch_late(reread_t* r, int32_t i, int32_t root, const hr_fra
   hr_value_t v = p->fetches[i], ref = v;
   hr_node_t *gate, *late;
   while (!hr_dtype_is_ref(hr_value_type(ref))) ref = ref.node->inputs[0];
-  const hr_node_desc_t g = {.op = frames->of_node ? HR_STR("ControlTrigger") : HR_STR("NoOp"), .name = v.node->name, .device = v.node->device};
+  const hr_str_t gate_op = frames->of_node ? HR_STR("ControlTrigger") : HR_STR("NoOp");
+  const hr_node_desc_t g = {.op = gate_op, .name = v.node->name, .device = v.node->device};
   HR_TRY(hr_program_add(p, &g, v.node, &gate));
   for (int32_t w = r->first_writer[root]; w >= 0; w = r->next_writer[w]) HR_TRY(add_order(p, gate, frames, p->graph->nodes.data[w]));
   hr_node_t* const controls[] = {gate, v.node};

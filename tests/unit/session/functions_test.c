@@ -219,7 +219,8 @@ static void check_stays(const char* body, float with, float without) {
   char text[8192];
   snprintf(text, sizeof text,
            X NODE(OP("start", "Const") CONST("3")) NODE(OP("one", "Const") CONST("1"))
-               NODE(OP("while", "While") IN("start") IN("one") IN("x") FUNC("cond", "Cond") FUNC("body", "Body") TYPES("T", F32 F32 F32)) "library { %s } ",
+               NODE(OP("while", "While") IN("start") IN("one") IN("x") FUNC("cond", "Cond") FUNC("body", "Body")
+                        TYPES("T", F32 F32 F32)) "library { %s } ",
            body);
   world_t w = world_open(text);
   HR_CHECK_EQ_F64(world_get(&w, "while", 1, 1), with);

@@ -10,7 +10,8 @@ HR_TEST(readers_behind_a_write_read_again) {
   hr_graph_t* g = maker_graph();
   hr_value_t x = maker_placeholder(g, "x", HR_F32, &hr_pshape_scalar), v = maker_variable(g, "v", &hr_pshape_scalar),
              w = maker_variable(g, "w", &hr_pshape_scalar);
-  hr_value_t read = maker_1(g, "Identity", "read", v), again = maker_1(g, "Identity", "again", read), other = maker_1(g, "Identity", "other", w);
+  hr_value_t read = maker_1(g, "Identity", "read", v), again = maker_1(g, "Identity", "again", read);
+  hr_value_t other = maker_1(g, "Identity", "other", w);
   hr_value_t add = assign_add(g, "add", v, x), y = maker_2(g, "Mul", "y", again, other);
   maker_wait(g, y, add);
   hr_program_t p = maker_program(g, 1, &x, 1, &y, NULL);
@@ -26,7 +27,8 @@ HR_TEST(readers_behind_a_write_read_again) {
 HR_TEST(readers_before_and_beside_a_write_do_not) {
   hr_graph_t* g = maker_graph();
   hr_value_t v = maker_variable(g, "v", &hr_pshape_scalar), read = maker_1(g, "Identity", "read", v);
-  hr_value_t square = maker_2(g, "Mul", "square", read, read), add = assign_add(g, "add", v, square), beside = maker_1(g, "Neg", "beside", read);
+  hr_value_t square = maker_2(g, "Mul", "square", read, read), add = assign_add(g, "add", v, square);
+  hr_value_t beside = maker_1(g, "Neg", "beside", read);
   hr_value_t fetch[] = {beside, square};
   hr_program_t p = maker_program(g, 0, NULL, 2, fetch, add.node);
   const int64_t before = p.graph->nodes.count;
