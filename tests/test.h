@@ -120,7 +120,7 @@ static inline void hr_test_free(void* block) {
   free(block);
 }
 /* Live blocks, those that the buffer pool merely keeps not counted. */
-static inline int64_t hr_test_live_blocks(void) { return (int64_t)atomic_load(&hr_test_blocks) - (int64_t)hr_buffer_free_blocks(); }
+static inline int64_t hr_test_live_blocks(void) { return (int64_t)atomic_load(&hr_test_blocks) - hr_buffer_spare_blocks(); }
 
 static inline bool hr_test_every_allocation_fails(hr_status_t (*body)(void), const char* what, const char* file, int line) {
   enum { MOST = 1000000 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers: a header in front of pooled memory, or (borrowed) a header that points elsewhere. */
+/* Buffers: a header of pooled memory, in front of it or (large ones) apart; or (borrowed) a header that points elsewhere. */
 #include "tensor/buffer.h"
 #include <string.h>
+#include "tensor/buffer_heap.h"
 #include "tensor/buffer_pool.h"
 #include "tensor/handle.h"
 #include "tensor/tstring.h"
@@ -16,7 +17,7 @@ static hr_buffer_t* buffer_make(size_t own_bytes) {
   b->size_class = (uint8_t)size_class;
   b->read_only = false;
   b->element = 0;
-  b->data = (char*)b + BUFFER_HEADER;
+  b->data = size_class == BUFFER_LARGE ? hr_buffer_heap_data(b) : (char*)b + BUFFER_HEADER;
   b->bytes = own_bytes;
   b->free_fn = NULL;
   b->free_arg = NULL;
@@ -55,7 +56,7 @@ static void elements_release(const hr_buffer_t* b) {
   }
 }
 
-static bool is_own(const hr_buffer_t* b) { return b->data == (const char*)b + BUFFER_HEADER; }
+static bool is_own(const hr_buffer_t* b) { return b->size_class == BUFFER_LARGE || b->data == (const char*)b + BUFFER_HEADER; }
 
 void hr_buffer_destroy(hr_buffer_t* b) {
   if (b->element) elements_release(b);

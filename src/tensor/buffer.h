@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Refcounted bytes. Own buffers come from a recycling pool: size classes, per-thread free lists for small blocks, one bounded
- * shared list for large ones. So a steady-state step makes no call to malloc, a value may outlive its step at no cost (fetches,
+/* Refcounted bytes. Own buffers come from a recycling pool: size classes and per-thread free lists for small blocks, one heap that cuts and
+ * merges for large ones. So a steady-state step makes no call to malloc, a value may outlive its step at no cost (fetches,
  * variables, queues), and memory just freed is the memory next used (warm in cache). This stands in place of a planned arena. */
 #ifndef HR_TENSOR_BUFFER_H
 #define HR_TENSOR_BUFFER_H
@@ -13,7 +13,7 @@ typedef void (*hr_buffer_free_fn)(void* data, size_t bytes, void* arg);
 
 struct hr_buffer {
   atomic_int refs;
-  uint8_t size_class;   /* of the pool; 255: not pooled */
+  uint8_t size_class;   /* of the pool */
   bool read_only;       /* borrowed from the caller: never written in place, adopted or handed out */
   uint8_t element;      /* dtype whose elements own memory (string, resource, variant), released with the buffer; else 0 */
   void* data;           /* aligned to 64 when owned; borrowed: to the element */
@@ -43,6 +43,8 @@ static inline bool hr_buffer_is_alone(const hr_buffer_t* b) { /* may be written 
 }
 void hr_buffer_trim(void);           /* gives the pool's free blocks back to the system */
 size_t hr_buffer_bytes_in_use(void); /* live, all sessions */
-size_t hr_buffer_free_blocks(void);  /* blocks that the pool keeps for reuse, all threads */
+size_t hr_buffer_bytes_free(void);   /* kept for reuse by any thread, and resident */
+int64_t hr_buffer_spare_blocks(void); /* blocks held from the allocator less those that are buffers', all threads; negative where
+                                         many buffers share a block */
 bool hr_buffer_is_pooled(void);      /* false in sanitizer builds, which must see every use after free */
 #endif

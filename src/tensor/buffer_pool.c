@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recycling pool. What surprises: a block keeps its class while free, in the place where a buffer keeps it, and its links
- * where the buffer had its fields; and a thread that ends hands its list over, its count of live bytes too. */
+/* The recycling pool: small blocks here, large ones in the heap (buffer_heap.c). What surprises: a block keeps its class while free, in the
+ * place where a buffer keeps it, and its links where the buffer had its fields; and a thread that ends hands its list over, its count of live
+ * bytes too. */
 #include "tensor/buffer_pool.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/sync.h"
 #include "tensor/buffer.h"
+#include "tensor/buffer_heap.h"
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
@@ -24,13 +26,12 @@
 enum {
   ALIGNMENT = 64,
   EVEN_CLASSES = 8,  /* 64, 128, ... 512 */
-  SMALL_CLASSES = 44, /* up to 256 KiB: kept per thread */
-  CLASSES = 160,     /* up to 2^47 bytes */
+  CLASSES = 36,       /* up to 64 KiB: kept per thread */
   THREAD_BLOCKS = 32, /* most per class in a thread's list */
   THREAD_BYTES = 4 << 20,
   REFILL = 8,
 };
-static const size_t SHARED_FLOOR = (size_t)64 << 20, SHARED_CEILING = (size_t)1 << 30;
+static const size_t SHARED_MOST = (size_t)64 << 20, HEAP_CEILING = (size_t)1 << 30;
 
 typedef struct block {
   uint32_t unused;
@@ -41,8 +42,8 @@ typedef struct block {
 _Static_assert(sizeof(block_t) <= BUFFER_HEADER, "links fit the header");
 
 typedef struct thread_list {
-  block_t* free[SMALL_CLASSES];
-  uint8_t count[SMALL_CLASSES];
+  block_t* free[CLASSES];
+  uint8_t count[CLASSES];
   size_t bytes;               /* of the free blocks */
   atomic_llong in_use;        /* written by this thread, read by all */
   atomic_llong free_blocks;   /* likewise */
@@ -54,7 +55,6 @@ static struct {
   block_t* free[CLASSES];
   block_t *newest, *oldest;
   size_t bytes, blocks;             /* of the free ones */
-  size_t large_in_use, large_peak;  /* bytes of large blocks that buffers hold */
   thread_list_t* threads;
   int64_t ended_in_use;             /* live bytes counted by threads that ended */
 } shared = {.mutex = HR_MUTEX_INIT};
@@ -119,11 +119,6 @@ static block_t* shared_evict(size_t limit) {
   return chain;
 }
 
-static size_t shared_limit(void) {
-  size_t limit = shared.large_peak > SHARED_FLOOR ? shared.large_peak : SHARED_FLOOR;
-  return limit < SHARED_CEILING ? limit : SHARED_CEILING;
-}
-
 static void chain_free(block_t* chain) {
   while (chain) {
     block_t* next = chain->next;
@@ -149,7 +144,7 @@ static void list_pop_to_shared(thread_list_t* t, int c, int keep) {
 }
 
 static block_t* list_flush(thread_list_t* t, size_t limit) {
-  for (int c = 0; c < SMALL_CLASSES; ++c) list_pop_to_shared(t, c, 0);
+  for (int c = 0; c < CLASSES; ++c) list_pop_to_shared(t, c, 0);
   return shared_evict(limit);
 }
 
@@ -158,7 +153,7 @@ static void list_end(void* arg) {
   my_list = NULL;
   my_list_ended = true;
   hr_mutex_lock(&shared.mutex);
-  block_t* evicted = list_flush(t, shared_limit());
+  block_t* evicted = list_flush(t, SHARED_MOST);
   shared.ended_in_use += atomic_load(&t->in_use);
   *(t->previous ? &t->previous->next : &shared.threads) = t->next;
   if (t->next) t->next->previous = t->previous;
@@ -225,37 +220,42 @@ static block_t* shared_take_small(thread_list_t* t, int c) {
   return b;
 }
 
-/* Of this class or the next, which wastes at most a quarter. */
-static block_t* shared_take_large(int c) {
+static void shared_give(block_t* b) {
   hr_mutex_lock(&shared.mutex);
-  block_t* b = shared.free[c] ? shared.free[c] : c + 1 < CLASSES ? shared.free[c + 1] : NULL;
-  if (b) shared_unlink(b);
-  shared.large_in_use += class_bytes(b ? b->size_class : c);
-  if (shared.large_in_use > shared.large_peak) shared.large_peak = shared.large_in_use;
-  hr_mutex_unlock(&shared.mutex);
-  return b;
-}
-
-static void shared_give(block_t* b, int c) {
-  hr_mutex_lock(&shared.mutex);
-  if (c >= SMALL_CLASSES) shared.large_in_use -= class_bytes(c);
   shared_push(b);
-  block_t* evicted = shared_evict(shared_limit());
+  block_t* evicted = shared_evict(SHARED_MOST);
   hr_mutex_unlock(&shared.mutex);
   chain_free(evicted);
 }
 
-static void large_forget(int c) {
+static void* small_take(size_t bytes, int* out_class) {
+  int c = class_of(bytes);
+  thread_list_t* t = list_get();
+  block_t* b = t ? list_pop(t, c) : NULL;
+  if (!b) b = shared_take_small(t, c);
+  *out_class = c;
+  if (!b) return hr_alloc_aligned(BUFFER_HEADER + class_bytes(c), ALIGNMENT);
+  if (__builtin_expect(!hr_alloc_must_fail(), 1)) return b; /* a pooled block counts for tests like a new one */
+  hr_buffer_pool_give(b, c);
+  return NULL;
+}
+
+static void large_give(void* block) {
   hr_mutex_lock(&shared.mutex);
-  shared.large_in_use -= class_bytes(c);
+  hr_buffer_heap_give(block, SHARED_MOST, HEAP_CEILING);
   hr_mutex_unlock(&shared.mutex);
 }
 
-static block_t* block_find(int c) {
-  if (c >= SMALL_CLASSES) return shared_take_large(c);
-  thread_list_t* t = list_get();
-  block_t* b = t ? list_pop(t, c) : NULL;
-  return b ? b : shared_take_small(t, c);
+static void* large_take(size_t bytes, int* out_class) {
+  hr_mutex_lock(&shared.mutex);
+  void* b = hr_buffer_heap_take(bytes);
+  bool kept = b != NULL;
+  if (!b) b = hr_buffer_heap_grow(bytes);
+  hr_mutex_unlock(&shared.mutex);
+  *out_class = BUFFER_LARGE;
+  if (!kept || !hr_alloc_must_fail()) return b;
+  large_give(b);
+  return NULL;
 }
 
 void* hr_buffer_pool_take(size_t bytes, int* out_class) {
@@ -264,17 +264,7 @@ void* hr_buffer_pool_take(size_t bytes, int* out_class) {
     *out_class = BUFFER_NOT_POOLED;
     return hr_alloc_aligned(BUFFER_HEADER + bytes, ALIGNMENT);
   }
-  int c = class_of(bytes);
-  block_t* b = block_find(c);
-  if (b && __builtin_expect(hr_alloc_must_fail(), 0)) { /* a pooled block counts for tests like a new one */
-    hr_buffer_pool_give(b, b->size_class);
-    return NULL;
-  }
-  *out_class = b ? b->size_class : c;
-  if (b) return b;
-  b = hr_alloc_aligned(BUFFER_HEADER + class_bytes(c), ALIGNMENT);
-  if (!b && c >= SMALL_CLASSES) large_forget(c);
-  return b;
+  return bytes <= BUFFER_SMALL_MOST ? small_take(bytes, out_class) : large_take(bytes, out_class);
 }
 
 void hr_buffer_pool_give(void* block, int size_class) {
@@ -283,16 +273,20 @@ void hr_buffer_pool_give(void* block, int size_class) {
     hr_free(b);
     return;
   }
+  if (size_class == BUFFER_LARGE) {
+    large_give(b);
+    return;
+  }
   b->size_class = (uint8_t)size_class;
-  thread_list_t* t = size_class < SMALL_CLASSES ? list_get() : NULL;
+  thread_list_t* t = list_get();
   if (!t) {
-    shared_give(b, size_class);
+    shared_give(b);
     return;
   }
   if (t->count[size_class] == THREAD_BLOCKS || t->bytes + class_bytes(size_class) > THREAD_BYTES) {
     hr_mutex_lock(&shared.mutex);
     list_pop_to_shared(t, size_class, THREAD_BLOCKS / 2);
-    block_t* evicted = t->bytes + class_bytes(size_class) > THREAD_BYTES ? list_flush(t, shared_limit()) : shared_evict(shared_limit());
+    block_t* evicted = t->bytes + class_bytes(size_class) > THREAD_BYTES ? list_flush(t, SHARED_MOST) : shared_evict(SHARED_MOST);
     hr_mutex_unlock(&shared.mutex);
     chain_free(evicted);
   }
@@ -314,7 +308,7 @@ void hr_buffer_trim(void) {
   thread_list_t* t = my_list;
   hr_mutex_lock(&shared.mutex);
   block_t* evicted = t ? list_flush(t, 0) : shared_evict(0);
-  shared.large_peak = shared.large_in_use;
+  hr_buffer_heap_trim();
   hr_mutex_unlock(&shared.mutex);
   chain_free(evicted);
 }
@@ -327,12 +321,19 @@ size_t hr_buffer_bytes_in_use(void) {
   return bytes > 0 ? (size_t)bytes : 0;
 }
 
-size_t hr_buffer_free_blocks(void) {
+size_t hr_buffer_bytes_free(void) {
   hr_mutex_lock(&shared.mutex);
-  int64_t blocks = (int64_t)shared.blocks;
+  size_t bytes = shared.bytes + hr_buffer_heap_free_bytes();
+  hr_mutex_unlock(&shared.mutex);
+  return bytes;
+}
+
+int64_t hr_buffer_spare_blocks(void) {
+  hr_mutex_lock(&shared.mutex);
+  int64_t blocks = (int64_t)shared.blocks + hr_buffer_heap_surplus();
   for (thread_list_t* t = shared.threads; t; t = t->next) blocks += atomic_load_explicit(&t->free_blocks, memory_order_relaxed);
   hr_mutex_unlock(&shared.mutex);
-  return blocks > 0 ? (size_t)blocks : 0;
+  return blocks;
 }
 
 bool hr_buffer_is_pooled(void) { return !SANITIZED; }

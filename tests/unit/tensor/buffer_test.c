@@ -98,31 +98,87 @@ HR_TEST(bytes_in_use) {
 HR_TEST(trim_gives_all_back) {
   for (int i = 0; i < 20; ++i) hr_buffer_release(hr_buffer_create((size_t)1 << i, HR_U8));
   hr_buffer_trim();
-  HR_CHECK_EQ_I64(hr_buffer_free_blocks(), 0);
+  HR_CHECK_EQ_I64(hr_buffer_spare_blocks(), 0);
+  HR_CHECK_EQ_I64(hr_buffer_bytes_free(), 0);
 }
 
-HR_TEST(free_lists_are_bounded) {
-  enum { MANY = 3000 };
+HR_TEST(what_is_kept_is_bounded) {
+  enum { MANY = 6000 };
+  static const size_t sizes[] = {60 << 10, 100 << 10};
   static hr_buffer_t* live[MANY];
-  for (int i = 0; i < MANY; ++i) live[i] = hr_buffer_create(100 << 10, HR_U8); /* about 300 MiB, untouched */
-  for (int i = 0; i < MANY; ++i) hr_buffer_release(live[i]);
-  HR_CHECK(hr_buffer_free_blocks() * (100 << 10) <= (72 << 20));
   hr_buffer_trim();
+  for (int s = 0; s < 2; ++s) {
+    for (int i = 0; i < MANY; ++i) live[i] = hr_buffer_create(sizes[s], HR_U8); /* up to 600 MB, hardly touched */
+    for (int i = 0; i < MANY; ++i) hr_buffer_release(live[i]);
+    HR_CHECK(hr_buffer_bytes_free() <= (s ? MANY * ((100 << 10) + 4096) : 72 << 20)); /* large ones: as much as was in use */
+    hr_buffer_trim();
+  }
+  HR_CHECK_EQ_I64(hr_buffer_spare_blocks(), 0);
 }
 
-HR_TEST(large_blocks_serve_a_little_less) {
+static bool lies_in(const hr_buffer_t* b, const void* from, size_t bytes) {
+  return (const char*)b->data >= (const char*)from && (const char*)b->data + b->bytes <= (const char*)from + bytes;
+}
+
+HR_TEST(large_blocks_are_cut_and_merged) {
   if (!hr_buffer_is_pooled()) return;
+  enum { PARTS = 4, PART = 1 << 20, WHOLE = PARTS * (PART + 4096) };
   hr_buffer_trim();
-  hr_buffer_t* b = hr_buffer_create(5 << 20, HR_U8);
-  void* at = b->data;
-  hr_buffer_release(b);
-  b = hr_buffer_create((4 << 20) - 100, HR_U8);
-  HR_CHECK(b->data == at); /* the next class up */
-  hr_buffer_release(b);
-  b = hr_buffer_create(2 << 20, HR_U8);
-  HR_CHECK(b->data != at); /* would waste more than half */
-  hr_buffer_release(b);
+  hr_buffer_t *whole = hr_buffer_create(WHOLE, HR_U8), *end = hr_buffer_create(PART, HR_U8), *part[PARTS];
+  void* at = whole->data;
+  hr_buffer_release(whole);
+  for (int i = 0; i < PARTS; ++i) {
+    part[i] = hr_buffer_create(PART, HR_U8);
+    HR_CHECK(lies_in(part[i], at, WHOLE));
+  }
+  for (int i = 0; i < PARTS; ++i) hr_buffer_release(part[(i * 3) % PARTS]);
+  whole = hr_buffer_create(WHOLE, HR_U8);
+  HR_CHECK(whole->data == at);
+  hr_buffer_release(whole);
+  whole = hr_buffer_create(WHOLE - (1 << 20), HR_U8);
+  part[0] = hr_buffer_create(1 << 20, HR_U8); /* exactly the rest */
+  HR_CHECK(whole->data == at && lies_in(part[0], at, WHOLE));
+  hr_buffer_release(part[0]);
+  hr_buffer_release(end);
+  hr_buffer_release(whole);
   hr_buffer_trim();
+  HR_CHECK_EQ_I64(hr_buffer_bytes_free(), 0);
+}
+
+/* Takes blocks of random sizes and gives them back in random order; each keeps its bytes, and what the pool holds stays near what it must. */
+HR_TEST(large_blocks_of_any_size) {
+  enum { LIVE = 48, STEPS = 20000 };
+  hr_buffer_t* live[LIVE] = {0};
+  uint32_t random = 7;
+  size_t in_use = 0, most = 0;
+  hr_buffer_trim();
+  for (int i = 0; i < STEPS; ++i) {
+    random = random * 1664525u + 1013904223u;
+    hr_buffer_t** slot = &live[(random >> 8) % LIVE];
+    if (*slot) {
+      const unsigned char* p = (*slot)->data;
+      const unsigned char mark = (unsigned char)(slot - live);
+      HR_CHECK(p[0] == mark && p[(*slot)->bytes / 2] == mark && p[(*slot)->bytes - 1] == mark);
+      in_use -= (*slot)->bytes;
+      hr_buffer_release(*slot);
+      *slot = NULL;
+      if (i % 4096 == 0) hr_buffer_trim();
+      continue;
+    }
+    random = random * 1664525u + 1013904223u;
+    const size_t bytes = (65 << 10) + (random >> 8) % (1u << (14 + random % 9));
+    *slot = hr_buffer_create(bytes, HR_U8);
+    HR_REQUIRE(*slot);
+    unsigned char* p = (*slot)->data;
+    p[0] = p[bytes / 2] = p[bytes - 1] = (unsigned char)(slot - live);
+    in_use += bytes;
+    if (in_use > most) most = in_use;
+    HR_CHECK(in_use + hr_buffer_bytes_free() <= most * 2 + (8 << 20));
+  }
+  for (int i = 0; i < LIVE; ++i) hr_buffer_release(live[i]);
+  hr_buffer_trim();
+  HR_CHECK_EQ_I64(hr_buffer_bytes_free(), 0);
+  HR_CHECK_EQ_I64(hr_buffer_spare_blocks(), 0);
 }
 
 typedef struct { int calls; void* data; size_t bytes; } freed_t;
