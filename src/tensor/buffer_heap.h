@@ -2,9 +2,9 @@
 /* The heap behind large buffers: regions of the system's memory, cut into blocks of whole pages. A block's header lies apart from
  * its bytes, so that blocks of 1 MiB pack into one of 2.
  *
- * A block given back rests as it is, so that the next one of its size is found at once and warm. When none of its size rests, all
- * that rest are merged with their neighbours and the smallest that serves is cut; only when that does not help is memory touched that was not
- * before. So the process holds little more than the most that buffers held at once, whatever the mix of sizes.
+ * A block given back rests as it is, so that the next one of its size is found at once and warm. When none of its size
+ * rests, all that rest are merged with their neighbours and the smallest that serves is cut; only when that does not help is memory touched
+ * that was not before. So the process holds little more than the most that buffers held at once, whatever the mix of sizes.
  *
  * One heap; the pool locks. Internal to buffer_pool.c. */
 #ifndef HR_TENSOR_BUFFER_HEAP_H
@@ -12,7 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A header of BUFFER_HEADER bytes for a block of at least `bytes`, more than BUFFER_SMALL_MOST. From what the heap has; NULL: it must grow. */
+/* A header of BUFFER_HEADER bytes for a block of at least `bytes`, more than BUFFER_SMALL_MOST. From what the heap has; NULL: it must
+ * grow. */
 void* hr_buffer_heap_take(size_t bytes);
 /* With memory of the system; NULL: out of memory. */
 void* hr_buffer_heap_grow(size_t bytes);

@@ -145,7 +145,7 @@ HR_TEST(large_blocks_are_cut_and_merged) {
   HR_CHECK_EQ_I64(hr_buffer_bytes_free(), 0);
 }
 
-/* Takes blocks of random sizes and gives them back in random order; each keeps its bytes, and what the pool holds stays near what it must. */
+/* Takes blocks of random sizes and gives them back in random order; each keeps its bytes, and the pool holds little more than it must. */
 HR_TEST(large_blocks_of_any_size) {
   enum { LIVE = 48, STEPS = 20000 };
   hr_buffer_t* live[LIVE] = {0};
