@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The recycling pool: small blocks here, large ones in the heap (buffer_heap.c).
  *
- * What surprises: a block keeps its class while free, in the place where a buffer keeps it, and its links where the buffer had its fields; and
- * a thread that ends hands its list over, its count of live bytes too. */
+ * What surprises: a block keeps its class while free, in the place where a buffer keeps it, and its links where the buffer had its fields;
+ * and a thread that ends hands its list over, its count of live bytes too. */
 #include "tensor/buffer_pool.h"
 #include <pthread.h>
 #include <stdatomic.h>
