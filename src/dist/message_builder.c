@@ -34,6 +34,10 @@ static void release_buffer(void* owner) { hr_buffer_release(owner); }
 
 hr_buffer_t* hr_message_buffer_of_slice(const hr_slice_t* s) { return s->release == release_buffer ? s->owner : NULL; }
 
+hr_slice_t hr_message_slice_of_buffer(hr_buffer_t* take_buffer) {
+  return (hr_slice_t){take_buffer->data, take_buffer->bytes, release_buffer, take_buffer};
+}
+
 static void add_body(hr_message_builder_t* b, const hr_tensor_t* t, size_t size) {
   if (size <= INLINE_BYTES || !t->buffer) {
     hr_strbuf_add(&b->bytes, t->data, size);

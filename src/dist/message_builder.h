@@ -24,6 +24,7 @@ void hr_message_builder_span(hr_message_builder_t* b, uint32_t number, char* tak
 /* The whole; the builder is empty afterwards, also on failure. */
 HR_MUST_USE hr_status_t hr_message_builder_take(hr_message_builder_t* b, hr_message_t* out);
 
+hr_slice_t hr_message_slice_of_buffer(hr_buffer_t* take_buffer); /* all its bytes */
 /* The buffer that a slice made here shares; NULL: a slice of another kind. */
 hr_buffer_t* hr_message_buffer_of_slice(const hr_slice_t* s);
 #endif

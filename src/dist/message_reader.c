@@ -201,11 +201,12 @@ static hr_status_t decode_gathered(hr_message_reader_t r, hr_tensor_t* out) {
   return status;
 }
 
-static bool share_slice(const tensor_head_t* h, hr_tensor_t* out) {
+/* Memory that only the message holds may be taken whatever the caller says: nobody else can see it change. */
+static bool share_slice(const tensor_head_t* h, bool share, hr_tensor_t* out) {
   if (h->content.left == 0) return false;
   const hr_slice_t* s = &h->content.message->slices[h->content.slice];
   hr_buffer_t* buffer = hr_message_buffer_of_slice(s);
-  if (!buffer || h->content.at != 0 || s->size != h->content.left) return false;
+  if (!buffer || (!share && !hr_buffer_is_alone(buffer)) || h->content.at != 0 || s->size != h->content.left) return false;
   *out = (hr_tensor_t){.buffer = hr_buffer_retain(buffer), .data = (void*)(uintptr_t)s->data, .count = hr_shape_count(&h->shape),
                        .dtype = (hr_dtype_t)h->dtype, .shape = h->shape};
   return true;
@@ -216,7 +217,7 @@ hr_status_t hr_message_reader_tensor(hr_message_reader_t r, bool share, hr_tenso
   tensor_head_t h;
   HR_TRY(read_head(r, &h));
   if (!head_is_whole(&h)) return decode_gathered(r, out);
-  if (share && share_slice(&h, out)) return NULL;
+  if (share_slice(&h, share, out)) return NULL;
   HR_TRY(hr_tensor_create((hr_dtype_t)h.dtype, &h.shape, out));
   copy_bytes(&h.content, out->data, h.content.left);
   return NULL;

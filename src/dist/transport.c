@@ -8,9 +8,10 @@
 #include "base/sync.h"
 #include "dist/transport_grpc.h"
 #include "dist/transport_inproc.h"
+#include "dist/transport_near.h"
 
 static hr_once_t grpc_once = HR_ONCE_INIT;
-static const hr_transport_t* grpc_table;
+static const hr_transport_t *grpc_table, *near_table;
 static hr_status_t grpc_missing; /* why, for ever */
 
 static const hr_transport_grpc_host_t grpc_host = {HR_TRANSPORT_GRPC_ABI, hr_status_create, hr_status_out_of_memory, hr_status_code,
@@ -22,16 +23,23 @@ static void open_grpc(void) {
   hr_transport_grpc_open_fn open = NULL;
   memcpy(&open, &symbol, sizeof open);
   if (open) grpc_table = open(&grpc_host);
+  if (grpc_table) near_table = hr_transport_near_over(grpc_table);
   if (!grpc_table && !grpc_missing) grpc_missing = HR_ERROR(UNAVAILABLE, "libheadrace_grpc.so is of another version than this library");
+}
+
+hr_status_t hr_transport_far(const hr_transport_t** out) {
+  hr_once_run(&grpc_once, open_grpc);
+  *out = grpc_table;
+  return grpc_table ? NULL : HR_ERROR(UNIMPLEMENTED, "no calls over gRPC: %s", hr_status_message(grpc_missing));
 }
 
 hr_status_t hr_transport_find(hr_str_t protocol, const hr_transport_t** out) {
   *out = NULL;
   if (hr_str_is(protocol, "inproc")) *out = &hr_transport_inproc;
   else if (hr_str_is(protocol, "grpc")) {
-    hr_once_run(&grpc_once, open_grpc);
-    if (!grpc_table) return HR_ERROR(UNIMPLEMENTED, "no calls over gRPC: %s", hr_status_message(grpc_missing));
-    *out = grpc_table;
+    const hr_transport_t* far;
+    HR_TRY(hr_transport_far(&far));
+    *out = near_table;
   } else
     return HR_ERROR(UNIMPLEMENTED, "no transport for protocol '%.*s'; there is 'grpc'", HR_STR_ARG(protocol));
   return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls between tasks: unary, asynchronous, a deadline each. Two implementations, one table: gRPC (C core, in libheadrace_grpc.so, loaded
- * when the first server or remote session asks) and a twin within the process, for tests.
+ * when the first server or remote session asks; near peers are called without it, transport_near.h) and a twin within the process, for tests.
  *
  * A message is slices; a tensor's body travels as a slice of its own that shares the tensor's memory, so sending copies nothing. */
 #ifndef HR_DIST_TRANSPORT_H
@@ -35,7 +35,7 @@ typedef struct hr_channel hr_channel_t; /* to one address; refcounted; reconnect
 /* One call. `done` is called exactly once, on a thread of the transport's (do not block there for long). */
 typedef struct hr_call { /* the caller's memory until `done` */
   void (*done)(struct hr_call* self, hr_status_t take_status, hr_message_t* take_response);
-  void* state; /* of the transport */
+  void *state, *via; /* of the transport */
 } hr_call_t;
 
 /* --- server ------------------------------------------------------------------------------------------------------------------------- */
@@ -47,6 +47,7 @@ typedef struct hr_request {      /* one call that arrived */
   /* Set by the handler before it returns, or NULL: the caller gave up. Called at most once, never after `reply` has returned. */
   void (*cancelled)(struct hr_request* self);
   void* arg;                     /* the handler's */
+  void* via;                     /* the transport's */
 } hr_request_t;
 
 typedef struct {
@@ -74,6 +75,8 @@ typedef struct hr_transport {
   void (*stop)(hr_listener_t* l, int64_t grace_ms);
 } hr_transport_t;
 
+/* gRPC alone, also between processes that "grpc" would let call each other without it. */
+HR_MUST_USE hr_status_t hr_transport_far(const hr_transport_t** out);
 /* UNIMPLEMENTED names the protocol, or says that libheadrace_grpc.so is missing. "inproc" is the twin; its addresses are any text. */
 HR_MUST_USE hr_status_t hr_transport_find(hr_str_t protocol, const hr_transport_t** out);
 /* A node asks for this device: one of another task's says that gRPC will be wanted soon, and it is opened on a thread of its own, once. */

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "dist/transport.h"
 
-enum { HR_TRANSPORT_GRPC_ABI = 1 };
+enum { HR_TRANSPORT_GRPC_ABI = 2 };
 typedef struct {
   int abi;
   hr_status_t (*error)(hr_code_t code, const char* file, int line, const char* format, ...) HR_PRINTF(4, 5);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One suite for both transports: answers, statuses, bodies without copies, deadlines, cancellation, absent and dead peers, stopping. */
+/* One suite for all transports (within the process, gRPC, gRPC with near peers): answers, statuses, bodies without copies, deadlines, cancellation, absent and dead peers, stopping. */
 #include "dist/transport.h"
 #include <pthread.h>
 #include <time.h>
@@ -306,14 +306,18 @@ static void check_flood(void) {
 #define GRPC_SUITE(name)
 #else
 #define GRPC_SUITE(name)                                         \
-  HR_TEST(grpc_##name) {                                         \
-    HR_REQUIRE_OK(hr_transport_find(HR_STR("grpc"), &transport)); \
+  HR_TEST(far_##name) {                                          \
+    HR_REQUIRE_OK(hr_transport_far(&transport));                  \
     check_##name();                                              \
   }
 #endif
 #define SUITE(name)                                                \
   HR_TEST(inproc_##name) {                                         \
     HR_REQUIRE_OK(hr_transport_find(HR_STR("inproc"), &transport)); \
+    check_##name();                                                \
+  }                                                                \
+  HR_TEST(near_##name) {                                           \
+    HR_REQUIRE_OK(hr_transport_find(HR_STR("grpc"), &transport));   \
     check_##name();                                                \
   }                                                                \
   GRPC_SUITE(name)
