@@ -108,7 +108,9 @@ static void end_soon(near_call_t* call, hr_status_t take_why) {
   hr_near_loop_post(&call->errand);
 }
 
-static hr_near_channel_t* channel_of(hr_near_link_t* link) { return (hr_near_channel_t*)((char*)link - offsetof(hr_near_channel_t, link)); }
+static hr_near_channel_t* channel_of(hr_near_link_t* link) {
+  return (hr_near_channel_t*)((char*)link - offsetof(hr_near_channel_t, link));
+}
 
 static void answer_came(hr_near_link_t* self, const hr_near_head_t* head, hr_str_t text, hr_message_t* take_message) {
   hr_near_channel_t* c = channel_of(self);
@@ -165,7 +167,8 @@ static void destroy_channel(hr_near_link_t* self) {
   hr_free(c);
 }
 
-static const hr_near_role_t channel_role = {.frame = answer_came, .closed = channel_closed, .tick = channel_tick, .destroy = destroy_channel};
+static const hr_near_role_t channel_role = {
+  .frame = answer_came, .closed = channel_closed, .tick = channel_tick, .destroy = destroy_channel};
 
 /* --- opening -------------------------------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection between two processes of one user on one machine: a Unix socket that carries frames. A frame is a head, a text, and a message
- * whose large pieces keep their borders, so that each is received into memory of its own, ready to be a tensor's, without another copy.
+/* A connection between two processes of one user on one machine: a Unix socket that carries frames. A frame is a head, a text, and a
+ * message whose large pieces keep their borders, so that each is received into memory of its own, ready to be a tensor's, without another
+ * copy.
  *
  * Any thread sends: what the socket takes at once is gone when the sender returns, the rest follows from the loop. Only the loop's thread
  * (near_loop.h) receives. Both ends are the same machine, so numbers lie in frames as in memory. */

@@ -190,7 +190,8 @@ static void call_came(near_peer_t* p, const hr_near_head_t* head, hr_str_t metho
   const bool fits = link_request(r);
   hr_mutex_unlock(&p->mu);
   if (!fits) {
-    send_answer(p, head->number, HR_ERROR(RESOURCE_EXHAUSTED, "too many callers at a time, the limit is %d", l->limits.max_connections), NULL);
+    const int32_t most = l->limits.max_connections;
+    send_answer(p, head->number, HR_ERROR(RESOURCE_EXHAUSTED, "too many callers at a time, the limit is %d", most), NULL);
     free_request(r);
   } else if (is_refusing(l)) {
     hr_near_listener_reply(&r->base, HR_ERROR(UNAVAILABLE, "the server has stopped"), NULL);
@@ -285,7 +286,8 @@ static void accept_peer(hr_near_listener_t* l, int take_fd) {
   hr_mutex_init(&p->mu);
   hr_cond_init(&p->changed);
   (void)snprintf(p->name, sizeof p->name, "near:%d", (int)who.pid);
-  hr_status_t status = hr_near_link_init(&p->link, take_fd, &peer_role, l->limits.max_message_bytes > 0 ? l->limits.max_message_bytes : INT32_MAX);
+  const int64_t most = l->limits.max_message_bytes > 0 ? l->limits.max_message_bytes : INT32_MAX;
+  hr_status_t status = hr_near_link_init(&p->link, take_fd, &peer_role, most);
   p->link.heard_ns = hr_clock_now_ns();
   hr_mutex_lock(&l->mu);
   const bool joins = !status && join_listener(l, p);
@@ -316,8 +318,8 @@ static hr_status_t bind_listener(hr_near_listener_t* l, int port) {
   return hr_near_loop_add(&l->source, l->fd);
 }
 
-hr_status_t hr_near_listener_open(int port, const hr_listener_limits_t* limits, void (*handle)(void* arg, hr_request_t* request), void* arg,
-                                  hr_near_listener_t** out) {
+hr_status_t hr_near_listener_open(int port, const hr_listener_limits_t* limits, void (*handle)(void* arg, hr_request_t* request),
+                                  void* arg, hr_near_listener_t** out) {
   static const hr_listener_limits_t no_limits;
   HR_TRY(hr_near_loop_start());
   hr_near_listener_t* l = hr_alloc_zero(sizeof *l);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls between tasks: unary, asynchronous, a deadline each. Two implementations, one table: gRPC (C core, in libheadrace_grpc.so, loaded
- * when the first server or remote session asks; near peers are called without it, transport_near.h) and a twin within the process, for tests.
+ * when the first server or remote session asks; near peers are called without it, transport_near.h) and a twin within the process, for
+ * tests.
  *
  * A message is slices; a tensor's body travels as a slice of its own that shares the tensor's memory, so sending copies nothing. */
 #ifndef HR_DIST_TRANSPORT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A channel tries the near server when it is called, at most every now and then while there is none: one that is started later is found, and
- * one that has gone is left. What a call goes by is decided when it starts and kept in it (`via`).
+/* A channel tries the near server when it is called, at most every now and then while there is none: one that is started later is found,
+ * and one that has gone is left. What a call goes by is decided when it starts and kept in it (`via`).
  *
  * A listener binds its port first. So whoever has the near name of a port has the port, and a relay's port has no near name: what must go
  * through a relay does. */
