@@ -188,7 +188,9 @@ static void* mix_calls(void* arg) {
     hr_message_t m = text_message("x");
     call_t c;
     if (!call_start(&c, x->channel, kind < 2 ? "echo" : "hold", &m, kind == 2 ? 1 + i % 3 : 0)) return NULL;
-    if (kind == 1 || kind == 3) hr_near_channel_cancel(&c.base); /* its memory is there until call_wait */
+    hr_mutex_lock(&c.mu); /* until `done` has it may be cancelled */
+    if (kind % 2 && !c.is_done) hr_near_channel_cancel(&c.base);
+    hr_mutex_unlock(&c.mu);
     const hr_code_t code = hr_status_code(call_wait(&c));
     HR_CHECK(code == HR_OK ? kind < 2 : code == (kind == 2 ? HR_DEADLINE_EXCEEDED : HR_CANCELLED));
     hr_status_release(c.status);
