@@ -291,7 +291,8 @@ static void hand_over(hr_near_link_t* link, hr_str_t text) {
   hr_message_t m = link->message;
   link->message = (hr_message_t){0};
   link->piece = 0;
-  if (head.kind == HR_NEAR_PING && !has_queued(link)) (void)hr_near_link_send(link, (hr_near_head_t){.kind = HR_NEAR_PONG}, HR_STR(""), NULL);
+  const hr_near_head_t pong = {.kind = HR_NEAR_PONG};
+  if (head.kind == HR_NEAR_PING && !has_queued(link)) (void)hr_near_link_send(link, pong, HR_STR(""), NULL);
   else if (head.kind < HR_NEAR_PING) link->role->frame(link, &head, text, &m);
   hr_message_deinit(&m);
 }

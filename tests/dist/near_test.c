@@ -298,7 +298,7 @@ HR_TEST(nonsense) {
   stop_near(l);
 }
 
-/* A message above the limit is answered without being kept; one that stays unfinished holds what its head said, and goes with its sender. */
+/* A message above the limit is answered without being kept; one that stays unfinished goes with its sender. */
 HR_TEST(large_lies) {
   hr_near_listener_t* l = listen_near(&(hr_listener_limits_t){.max_message_bytes = 1 << 20});
   const int fd = connect_raw();
