@@ -6,7 +6,8 @@
  *
  * HR_LoadDeviceLibrary (headrace/session.h) opens it; sessions made afterwards list its devices behind the CPUs, as
  * /job:localhost/replica:0/task:0/device:TYPE:N. Nodes that ask for one, and whose values are plain bytes that follow from their inputs,
- * run there; everything else of a graph stays on the host, and values are copied where they cross.
+ * run there, by a kernel of the device's own (tensorflow/c/kernels.h) or by the host's; everything else of a graph stays on the host, and
+ * values are copied where they cross.
  *
  * Rules. Every function may be called from any thread, also at the same time. Work on one stream happens in the order in which it was
  * given; streams run beside each other unless events order them. What is asynchronous returns at once and ends by `done`, exactly once, on
@@ -57,10 +58,13 @@ typedef struct HR_DeviceTable {
   /* Copies, in stream order. Host memory stays where it is until `done`. */
   void (*copy_to_device)(void* device, void* stream, void* to, const void* from_host, size_t bytes, HR_DeviceDone done, void* arg);
   void (*copy_to_host)(void* device, void* stream, void* to_host, const void* from, size_t bytes, HR_DeviceDone done, void* arg);
-  void (*copy_on_device)(void* device, void* stream, void* to, const void* from, size_t bytes, HR_DeviceDone done, void* arg);
 
-  /* * A device without kernels of its own runs the host's, in stream order, on a thread that sees the device's memory: `kernel` is called
-   * there, and `translate` says at which address that thread finds what the device calls `address`. */
+  /* * Kernels of the device's own (TF_NewKernelBuilder with its type) put their work on a stream and return: `done` is called when all that
+   * the stream has been given so far has ended. NULL: the device has no kernels of its own. */
+  void (*stream_notify)(void* device, void* stream, HR_DeviceDone done, void* arg);
+
+  /* * A device can also run the host's kernels, in stream order, on a thread that sees the device's memory: `kernel` is called there, and
+   * `translate` says at which address that thread finds what the device calls `address`. Both NULL: it runs its own kernels only. */
   void (*launch_host)(void* device, void* stream, void (*kernel)(void* arg), void* arg, HR_DeviceDone done, void* done_arg);
   void* (*translate)(void* device, const void* address);
 } HR_DeviceTable;

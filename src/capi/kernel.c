@@ -117,6 +117,8 @@ TF_KernelBuilder* TF_NewAsyncKernelBuilder(const char* op_name, const char* devi
 void TF_DeleteKernelBuilder(TF_KernelBuilder* builder) {
   if (!builder) return;
   for (int i = 0; i < 3; ++i) hr_free((void*)(uintptr_t)builder->row.where[i].attr);
+  for (int64_t i = 0; i < builder->host_args.count; ++i) hr_free(builder->host_args.data[i]);
+  hr_vec_deinit(&builder->host_args);
   hr_free(builder->op_name);
   hr_free(builder->device);
   hr_free(builder->label);
@@ -139,9 +141,15 @@ void TF_KernelBuilder_TypeConstraint(TF_KernelBuilder* kernel_builder, const cha
   hr_capi_report(status, builder_constrain(kernel_builder, attr_name, type));
 }
 
+static hr_status_t builder_keep_host_arg(TF_KernelBuilder* b, const char* arg_name) {
+  char* name = hr_alloc_copy(hr_capi_str(arg_name).data, hr_capi_str(arg_name).size);
+  hr_status_t status = name ? hr_vec_push(&b->host_args, name) : hr_status_out_of_memory();
+  if (status) hr_free(name);
+  return status;
+}
+
 void TF_KernelBuilder_HostMemory(TF_KernelBuilder* kernel_builder, const char* arg_name) {
-  (void)kernel_builder; /* the CPU's memory is the host's */
-  (void)arg_name;
+  if (kernel_builder) hr_status_merge(&kernel_builder->failure, builder_keep_host_arg(kernel_builder, arg_name));
 }
 
 void TF_KernelBuilder_Priority(TF_KernelBuilder* kernel_builder, int32_t priority_number) {
@@ -167,12 +175,31 @@ static hr_status_t builder_check(const TF_KernelBuilder* b, const hr_op_def_t** 
   return NULL;
 }
 
+static uint32_t args_named(const hr_arg_def_t* args, int count, const char* name) {
+  uint32_t bits = 0;
+  for (int i = 0; i < count && i < 32; ++i)
+    if (hr_str_is(args[i].name, name)) bits |= UINT32_C(1) << i;
+  return bits;
+}
+
+static hr_status_t builder_mark_host_args(TF_KernelBuilder* b, const hr_op_def_t* def) {
+  for (int64_t i = 0; i < b->host_args.count; ++i) {
+    const char* name = b->host_args.data[i];
+    const uint32_t in = args_named(def->inputs, def->input_count, name), out = args_named(def->outputs, def->output_count, name);
+    if (!in && !out) return HR_ERROR(INVALID_ARGUMENT, "op '%s' has no argument '%s' to lie in host memory", b->op_name, name);
+    b->row.host_inputs |= in;
+    b->row.host_outputs |= out;
+  }
+  return NULL;
+}
+
 static hr_status_t builder_register(TF_KernelBuilder* b, bool* out_kept) {
   const hr_op_def_t* def;
   if (!b) return hr_status_out_of_memory(); /* the only way to have none */
   HR_TRY(builder_check(b, &def));
-  if (strcmp(b->device, "CPU")) return NULL; /* for a device that is not there: never asked for */
+  HR_TRY(builder_mark_host_args(b, def));
   hr_kernel_t* row = &b->row;
+  if (strcmp(b->device, "CPU")) row->device = b->device; /* the device may come later, or never */
   row->arg = b;
   row->compute = kernel_compute;
   if (def->op->flags & HR_OP_STATEFUL) {

@@ -3,6 +3,7 @@
 #ifndef HR_CAPI_KERNEL_H
 #define HR_CAPI_KERNEL_H
 #include "capi/handles.h"
+#include "base/vec.h"
 #include "op/kernel_ctx.h"
 #include "rt/step.h"
 #include "tensorflow/c/kernels.h"
@@ -10,6 +11,7 @@
 /* What a client registered; lives as long as the process. The row's `arg` points here. */
 struct TF_KernelBuilder {
   char *op_name, *device, *label;
+  HR_VEC(char*) host_args; /* names */
   void* (*create)(TF_OpKernelConstruction*);
   void (*compute)(void*, TF_OpKernelContext*);
   void (*compute_async)(void*, TF_OpKernelContext*, TF_AsyncOpKernelDoneCallback*);
@@ -31,7 +33,7 @@ struct TF_OpKernelConstruction {
   hr_status_t failure;
 };
 struct TF_OpKernelContext {
-  hr_kernel_ctx_t* ctx;
+  hr_kernel_ctx_t* ctx; /* its `own` is set on a device */
   const hr_capi_kernel_t* kernel;
   hr_status_t failure;
 };

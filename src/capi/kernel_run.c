@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a client's compute function works with: inputs shared, outputs made in place. */
 #include "capi/kernel.h"
+#include "exec/own.h"
 #include "wire/handle_proto.h"
 
 void TF_OpKernelContext_Failure(TF_OpKernelContext* ctx, TF_Status* status) {
@@ -75,6 +76,11 @@ TF_Tensor* TF_GetMutableOutput(TF_OpKernelContext* ctx, int i, TF_Status* status
   return t;
 }
 
+/* In the memory of the device that the kernel runs on. */
+static hr_status_t kernel_new_output(hr_kernel_ctx_t* k, int index, const hr_shape_t* shape, hr_tensor_t** out) {
+  return k->own ? hr_own_output(k->own, k, index, shape, out) : hr_output(k, index, shape, out);
+}
+
 static hr_status_t kernel_allocate(TF_OpKernelContext* c, int index, TF_DataType dtype, const int64_t* dims, int num_dims, size_t len,
                                    TF_Tensor** out) {
   hr_shape_t shape;
@@ -87,7 +93,7 @@ static hr_status_t kernel_allocate(TF_OpKernelContext* c, int index, TF_DataType
     return HR_ERROR(INVALID_ARGUMENT, "output %d is of type %s, not %s", index, hr_dtype_name((int)declared), hr_dtype_name((int)dtype));
   if (!hr_size_mul((size_t)hr_shape_count(&shape), hr_dtype_size(declared), &need) || need != len)
     return HR_ERROR(INVALID_ARGUMENT, "output %d takes %zu bytes in this shape, not %zu", index, need, len);
-  HR_TRY(hr_output(c->ctx, index, &shape, &value));
+  HR_TRY(kernel_new_output(c->ctx, index, &shape, &value));
   return hr_capi_share_tensor(value, out);
 }
 
@@ -115,7 +121,7 @@ static hr_status_t kernel_forward(TF_OpKernelContext* c, const int* candidates, 
   for (int i = 0; i < count && input < 0; ++i)
     if (kernel_can_forward(c->ctx, candidates[i], index, &shape)) input = candidates[i];
   if (input >= 0) HR_TRY(hr_output_take(c->ctx, index, input, &shape, &value));
-  else HR_TRY(hr_output(c->ctx, index, &shape, &value));
+  else HR_TRY(kernel_new_output(c->ctx, index, &shape, &value));
   if (out_input) *out_input = input;
   return hr_capi_share_tensor(value, out);
 }
@@ -130,22 +136,26 @@ TF_Tensor* TF_ForwardInputOrAllocateOutput(TF_OpKernelContext* context, const in
   return t;
 }
 
-TF_Tensor* TF_AllocateTemp(TF_OpKernelContext* context, TF_DataType dtype, const int64_t* dims, int num_dims,
-                           TF_AllocatorAttributes* alloc_attrs,
-                           TF_Status* status) {
-  TF_Tensor* t = NULL;
+static hr_status_t kernel_temp(hr_kernel_ctx_t* k, TF_DataType dtype, const int64_t* dims, int num_dims, TF_Tensor** out) {
   hr_shape_t shape;
-  hr_tensor_t value;
-  (void)alloc_attrs;
-  hr_status_t outcome = hr_capi_shape(dims, num_dims, &shape);
-  if (!outcome && ((int)dtype <= 0 || (int)dtype >= HR_DTYPE_COUNT)) outcome = HR_ERROR(INVALID_ARGUMENT, "%d is no element type",
-      (int)dtype);
-  if (!outcome) outcome = hr_temp(context->ctx, (hr_dtype_t)dtype, &shape, &value);
-  if (!outcome && !(t = hr_capi_wrap_tensor(&value))) {
-    hr_tensor_release(&value);
-    outcome = hr_status_out_of_memory();
+  hr_tensor_t value, *kept = NULL;
+  HR_TRY(hr_capi_shape(dims, num_dims, &shape));
+  if ((int)dtype <= 0 || (int)dtype >= HR_DTYPE_COUNT) return HR_ERROR(INVALID_ARGUMENT, "%d is no element type", (int)dtype);
+  if (k->own) {
+    HR_TRY(hr_own_temp(k->own, (hr_dtype_t)dtype, &shape, &kept));
+    return hr_capi_share_tensor(kept, out);
   }
-  hr_capi_report(status, outcome);
+  HR_TRY(hr_temp(k, (hr_dtype_t)dtype, &shape, &value));
+  if ((*out = hr_capi_wrap_tensor(&value))) return NULL;
+  hr_tensor_release(&value);
+  return hr_status_out_of_memory();
+}
+
+TF_Tensor* TF_AllocateTemp(TF_OpKernelContext* context, TF_DataType dtype, const int64_t* dims, int num_dims,
+                           TF_AllocatorAttributes* alloc_attrs, TF_Status* status) {
+  TF_Tensor* t = NULL;
+  (void)alloc_attrs;
+  hr_capi_report(status, kernel_temp(context->ctx, dtype, dims, num_dims, &t));
   return t;
 }
 
@@ -163,12 +173,15 @@ int64_t TF_GetIterId(TF_OpKernelContext* ctx) {
   return 0;
 }
 int TF_GetDeviceId(TF_OpKernelContext* ctx) {
-  (void)ctx;
-  return 0;
+  int32_t ordinal = 0;
+  if (ctx->ctx->own) hr_own_device(ctx->ctx->own, &ordinal);
+  return (int)ordinal;
 }
 TF_StringView TF_GetDeviceName(TF_OpKernelContext* ctx) {
-  (void)ctx;
-  return (TF_StringView){kernel_device, sizeof kernel_device - 1};
+  int32_t ordinal;
+  if (!ctx->ctx->own) return (TF_StringView){kernel_device, sizeof kernel_device - 1};
+  const hr_str_t name = hr_str(hr_own_device(ctx->ctx->own, &ordinal));
+  return (TF_StringView){name.data, name.size};
 }
 int TF_GetGraphDefVersion(TF_OpKernelContext* ctx) {
   (void)ctx;
@@ -189,13 +202,13 @@ TF_StringView TF_GetOpKernelRequestedInput(TF_OpKernelContext* ctx, size_t index
 }
 bool TF_IsHostMemoryInput(TF_OpKernelContext* ctx, int i, TF_Status* status) {
   hr_status_t outcome = kernel_check_input(ctx, i);
-  bool there = !outcome;
+  bool there = !outcome && (!ctx->ctx->own || hr_own_input_is_host(ctx->ctx->own, i));
   hr_capi_report(status, outcome);
   return there;
 }
 bool TF_IsHostMemoryOutput(TF_OpKernelContext* ctx, int i, TF_Status* status) {
   hr_status_t outcome = kernel_check_output(ctx, i);
-  bool there = !outcome;
+  bool there = !outcome && (!ctx->ctx->own || hr_own_output_is_host(ctx->ctx->own, i));
   hr_capi_report(status, outcome);
   return there;
 }
@@ -203,9 +216,9 @@ void TF_IncNumDeferredOps(TF_OpKernelContext* context) { (void)context; }
 void TF_DecNumDeferredOps(TF_OpKernelContext* context) { (void)context; }
 
 SP_Stream TF_GetStream(TF_OpKernelContext* ctx, TF_Status* status) {
-  (void)ctx;
-  hr_capi_report(status, HR_ERROR(UNIMPLEMENTED, "the CPU has no streams"));
-  return NULL;
+  const hr_own_call_t* own = ctx->ctx->own;
+  hr_capi_report(status, own ? NULL : HR_ERROR(UNIMPLEMENTED, "the CPU has no streams"));
+  return own ? hr_own_stream(own) : NULL;
 }
 void TF_GetSerializedFunctionDefLibrary(TF_OpKernelContext* ctx, TF_Buffer* serialized_function_def_library, TF_Status* status) {
   (void)ctx;

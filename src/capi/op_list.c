@@ -37,7 +37,7 @@ static hr_status_t kernel_encode(const hr_op_def_t* def, const hr_kernel_t* k, h
   hr_status_t status = NULL;
   hr_writer_mark_t mark = hr_writer_begin(w, LIST_KERNEL, MESSAGE_EXPECTED);
   hr_writer_str(w, KERNEL_OP, def->name);
-  hr_writer_str(w, KERNEL_DEVICE, HR_STR("CPU"));
+  hr_writer_str(w, KERNEL_DEVICE, k->device ? hr_str(k->device) : HR_STR("CPU"));
   for (int i = 0; i < 3 && k->where[i].attr && !status; ++i) {
     hr_writer_mark_t constraint = hr_writer_begin(w, KERNEL_CONSTRAINT, MESSAGE_EXPECTED);
     hr_writer_str(w, CONSTRAINT_NAME, hr_str(k->where[i].attr));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes on a device that has no kernels of its own: the host's kernel, lent, becomes an asynchronous one. Inputs that lie in host memory
- * are copied to the device on its copy stream; the kernel runs on one of its streams, in a thread that sees its memory; outputs are tensors
- * of device memory. A _Send copies back first; what a _Recv gives lies on the host until somebody reads it. */
+/* Nodes on a device that is not the host. One with a kernel of its own is called (own.h); else the host's kernel, lent, becomes an
+ * asynchronous one. Inputs that lie in host memory are copied to the device on its copy stream; the kernel runs on one of its streams, in a
+ * thread that sees its memory; outputs are tensors of device memory. A _Send copies back first; what a _Recv gives lies on the host until
+ * somebody reads it. */
 #ifndef HR_EXEC_LEND_H
 #define HR_EXEC_LEND_H
 #include "graph/graph.h"

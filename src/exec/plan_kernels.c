@@ -41,7 +41,9 @@ static hr_status_t fill_context(kernels_t* k, const hr_node_t* n) {
 
 static hr_status_t choose_kernel(kernels_t* k, hr_arena_t* arena, hr_site_t* site, const hr_node_t* n) {
   const hr_kernel_t* kernel = NULL;
-  HR_TRY(hr_registry_kernel(n->attrs.def, n->attrs.values, &kernel));
+  const hr_device_t* device = k->desc->device;
+  if (device && device->table) kernel = hr_registry_device_kernel(n->attrs.def, n->attrs.values, device->type);
+  if (!kernel) HR_TRY(hr_registry_kernel(n->attrs.def, n->attrs.values, &kernel));
   site->kernel = kernel;
   site->compute = kernel->compute;
   if (!kernel->prepare && !kernel->prepared_bytes && !kernel->state_bytes) return NULL;

@@ -60,6 +60,7 @@ struct hr_kernel_ctx {
   uint64_t frame_id; /* of the loop frame that this run of the node belongs to (rt/rendezvous_key.h), and its iteration; outside loops 0 */
   int64_t iteration;
   bool is_dead;      /* _Send: an input is dead, and that is what is sent; _Recv sets it when what came is dead */
+  struct hr_own_call* own; /* of a device's own kernel at work (exec/own.h); NULL on the host */
   hr_slot_t* spare;  /* where unwanted outputs go, several of one call chained (kernel_ctx.c); released by the executor after each call */
 };
 

@@ -27,8 +27,8 @@ typedef struct {
     hr_dtypes_t types;
   } where[3];
   int priority;                 /* higher is tried first; default 0 */
-  uint32_t host_inputs, host_outputs; /* arguments (bits) that lie in host memory also on a device with its own; nobody
-                                         reads it while the CPU is the only device */
+  const char* device;           /* NULL: the host's. Else a type of device whose own kernel it is; such rows are added at run time */
+  uint32_t host_inputs, host_outputs; /* arguments (bits) that lie in host memory also on a device with its own */
   size_t prepared_bytes;        /* zeroed memory for `prepare` */
   hr_prepare_fn_t prepare;      /* may be NULL */
   void (*unprepare)(void* prepared);

@@ -168,6 +168,11 @@ static hr_status_t copy_kernel(const hr_kernel_t* from, added_kernel_t** out) {
     if (!hr_arena_str(&the_registry.arena, hr_str(from->where[i].attr), &text)) return hr_status_out_of_memory();
     copy->kernel.where[i].attr = text.data;
   }
+  hr_str_t device;
+  if (from->device) {
+    if (!hr_arena_str(&the_registry.arena, hr_str(from->device), &device)) return hr_status_out_of_memory();
+    copy->kernel.device = device.data;
+  }
   *out = copy;
   return NULL;
 }
@@ -285,6 +290,11 @@ const hr_kernel_t* hr_registry_added_kernel(const hr_op_def_t* def, int index) {
   return k ? &k->kernel : NULL;
 }
 
+/* `device` is NULL for the host. */
+static bool kernel_is_for(const hr_kernel_t* k, const char* device) {
+  return device && k->device ? strcmp(k->device, device) == 0 : device == k->device;
+}
+
 static const hr_kernel_t* better_kernel(const hr_kernel_t* best, const hr_kernel_t* k, const hr_op_def_t* def, const hr_attr_t* attrs) {
   if (best && k->priority <= best->priority) return best;
   return kernel_matches(k, def, attrs) ? k : best;
@@ -327,6 +337,7 @@ static hr_status_t no_kernel_error(const hr_op_def_t* def, const hr_attr_t* attr
   for (const added_kernel_t* k = added; k; k = k->next) {
     hr_strbuf_format(&text, "%s", k == added && def->op->kernel_count == 0 ? "" : "; ");
     print_kernel_types(&k->kernel, &text);
+    if (k->kernel.device) hr_strbuf_format(&text, " on %s", k->kernel.device);
   }
   hr_status_t status = HR_ERROR(NOT_FOUND, "%.*s", HR_STR_ARG(hr_strbuf_view(&text)));
   hr_strbuf_deinit(&text);
@@ -337,7 +348,8 @@ static hr_status_t no_kernel_error(const hr_op_def_t* def, const hr_attr_t* attr
 static hr_status_t choose_kernel(const hr_op_def_t* def, const hr_attr_t* attrs, const added_kernel_t* added, const hr_kernel_t** out) {
   const hr_kernel_t* best = NULL;
   for (int i = 0; i < def->op->kernel_count; ++i) best = better_kernel(best, &def->op->kernels[i], def, attrs);
-  for (const added_kernel_t* k = added; k; k = k->next) best = better_kernel(best, &k->kernel, def, attrs);
+  for (const added_kernel_t* k = added; k; k = k->next)
+    if (kernel_is_for(&k->kernel, NULL)) best = better_kernel(best, &k->kernel, def, attrs);
   *out = best;
   return best ? NULL : no_kernel_error(def, attrs, added);
 }
@@ -348,4 +360,14 @@ hr_status_t hr_registry_kernel(const hr_op_def_t* def, const hr_attr_t* attrs, c
   hr_status_t status = choose_kernel(def, attrs, added_kernels(def), out);
   hr_mutex_unlock(&the_registry.mu);
   return status;
+}
+
+const hr_kernel_t* hr_registry_device_kernel(const hr_op_def_t* def, const hr_attr_t* attrs, const char* device_type) {
+  const hr_kernel_t* best = NULL;
+  if (atomic_load_explicit(&the_registry.kernel_count, memory_order_acquire) == 0) return NULL;
+  hr_mutex_lock(&the_registry.mu);
+  for (const added_kernel_t* k = added_kernels(def); k; k = k->next)
+    if (kernel_is_for(&k->kernel, device_type)) best = better_kernel(best, &k->kernel, def, attrs);
+  hr_mutex_unlock(&the_registry.mu);
+  return best;
 }

@@ -19,6 +19,8 @@ void hr_registry_each(bool (*visit)(const hr_op_def_t* def, void* arg), void* ar
 /* The kernel for a node's attrs; NOT_FOUND with op, types and the list of what is supported ("op 'X' has no kernel for T=...");
  * UNIMPLEMENTED for an op that has no kernel at all. */
 HR_MUST_USE hr_status_t hr_registry_kernel(const hr_op_def_t* def, const hr_attr_t* attrs, const hr_kernel_t** out);
+/* The kernel that devices of a type have of their own for such a node; NULL when there is none. */
+const hr_kernel_t* hr_registry_device_kernel(const hr_op_def_t* def, const hr_attr_t* attrs, const char* device_type);
 /* Kernels that were added at run time, in order; NULL at the end. The manifest's are in def->op. */
 const hr_kernel_t* hr_registry_added_kernel(const hr_op_def_t* def, int index);
 #endif

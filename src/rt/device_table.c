@@ -27,7 +27,9 @@ static const char* missing_function(const HR_DeviceTable* t) {
   if (!t->allocate || !t->deallocate) return "allocate and deallocate";
   if (!t->stream_create || !t->stream_destroy) return "stream_create and stream_destroy";
   if (!t->event_create || !t->event_destroy || !t->event_record || !t->stream_wait) return "the four functions of events";
-  if (!t->copy_to_device || !t->copy_to_host || !t->copy_on_device) return "the three copies";
+  if (!t->copy_to_device || !t->copy_to_host) return "the two copies";
+  if (!t->launch_host != !t->translate) return "one of launch_host and translate";
+  if (!t->launch_host && !t->stream_notify) return "a way to run kernels: stream_notify for its own, launch_host and translate for the host's";
   return NULL;
 }
 
@@ -43,10 +45,7 @@ static hr_status_t check_table(const HR_DeviceTable* t) {
     return HR_ERROR(INVALID_ARGUMENT, "'%s' is not a device type: letters, digits and underscores, and not CPU", t->type ? t->type : "");
   if (t->count < 0 || t->count > 1024) return HR_ERROR(INVALID_ARGUMENT, "device type %s has %d devices", t->type, (int)t->count);
   const char* missing = missing_function(t);
-  if (missing) return HR_ERROR(INVALID_ARGUMENT, "device type %s lacks %s", t->type, missing);
-  if (!t->launch_host || !t->translate)
-    return HR_ERROR(UNIMPLEMENTED, "device type %s does not run the host's kernels, and there are no others for it", t->type);
-  return NULL;
+  return missing ? HR_ERROR(INVALID_ARGUMENT, "device type %s lacks %s", t->type, missing) : NULL;
 }
 
 static device_kind_t* find_kind(const char* type) {

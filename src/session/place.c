@@ -3,6 +3,7 @@
  * with those that read them. Shape, Size and Rank go with their input. All of these only where their own request allows it. */
 #include "session/place.h"
 #include <stdio.h>
+#include "exec/own.h"
 #include "headrace/device.h"
 #include "op/node_class.h"
 #include "session/place_groups.h"
@@ -67,20 +68,32 @@ static bool types_are_plain(const int32_t* types, int32_t count) {
   return true;
 }
 
-/* A value that follows from its inputs, in bytes that can be copied from one memory to another. */
-static bool may_leave_host(const hr_node_t* n) {
-  const int class = n->attrs.def->node_class;
-  const bool common = class == HR_NODE_ORDINARY || class == HR_NODE_CONST || class == HR_NODE_IDENTITY || class == HR_NODE_NO_OP;
-  return common && !hr_program_is_fixed(n) && types_are_plain(n->input_types, n->input_count) &&
-         types_are_plain(n->output_types, n->output_count);
+static bool has_own_kernel(const hr_device_t* d, const hr_node_t* n) {
+  return d->table && hr_registry_device_kernel(n->attrs.def, n->attrs.values, d->type);
 }
 
-/* Kernels are the host's. A device with a table runs them on its own memory; of other tasks' devices that are no CPUs nothing is known, so
- * they get what asks for their type. */
+static bool some_device_has_own_kernel(const hr_place_groups_t* g, const hr_node_t* n) {
+  const hr_device_set_t* set = g->how->devices;
+  for (int32_t i = 0; i < set->count; ++i)
+    if (has_own_kernel(set->devices[i], n)) return true;
+  return false;
+}
+
+/* Bytes that can be copied from one memory to another, and which follow from the inputs unless a device has a kernel of its own. */
+static bool may_leave_host(const hr_place_groups_t* g, const hr_node_t* n) {
+  const int class = n->attrs.def->node_class;
+  const bool common = class == HR_NODE_ORDINARY || class == HR_NODE_CONST || class == HR_NODE_IDENTITY || class == HR_NODE_NO_OP;
+  return common && types_are_plain(n->input_types, n->input_count) && types_are_plain(n->output_types, n->output_count) &&
+         (!hr_program_is_fixed(n) || some_device_has_own_kernel(g, n));
+}
+
+/* A device with a table has kernels of its own or runs the host's on its memory; of other tasks' devices that are no CPUs nothing is
+ * known, so they get what asks for their type. */
 static bool device_runs(hr_place_groups_t* g, const hr_device_t* d, const hr_node_t* n, int32_t wish) {
   if (type_is_cpu(d)) return true;
   if (d->is_remote) return g->wishes.data[wish].name.type.size > 0;
-  return d->table && !(g->marks[hr_place_root(g, n->id)] & HR_PLACE_HOST_ONLY);
+  if (!d->table || g->marks[hr_place_root(g, n->id)] & HR_PLACE_HOST_ONLY) return false;
+  return has_own_kernel(d, n) || (!hr_program_is_fixed(n) && (d->table->launch_host || hr_own_passes_on(n)));
 }
 
 static __attribute__((noinline, cold)) hr_status_t no_device(const hr_place_groups_t* g, const hr_node_t* n, int32_t wish) {
@@ -190,7 +203,7 @@ static void mark_host_only(hr_place_groups_t* g) {
   for (int32_t i = 0; i < g->how->devices->count; ++i) any |= g->how->devices->devices[i]->table != NULL;
   for (int64_t i = 0; any && i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
-    if (n && !may_leave_host(n)) g->marks[hr_place_root(g, n->id)] |= HR_PLACE_HOST_ONLY;
+    if (n && !may_leave_host(g, n)) g->marks[hr_place_root(g, n->id)] |= HR_PLACE_HOST_ONLY;
   }
 }
 

@@ -279,9 +279,10 @@ static void copy_to_device(void* device, void* stream, void* to, const void* fro
 static void copy_to_host(void* device, void* stream, void* to, const void* from, size_t bytes, HR_DeviceDone done, void* arg) {
   give_or_fail(stream, (work_t){.kind = COPY, .to = to, .from = translate(device, from), .bytes = bytes, .done = done, .done_arg = arg});
 }
-static void copy_on_device(void* device, void* stream, void* to, const void* from, size_t bytes, HR_DeviceDone done, void* arg) {
-  give_or_fail(stream, (work_t){.kind = COPY, .to = translate(device, to), .from = translate(device, from), .bytes = bytes, .done = done,
-                                .done_arg = arg});
+static void do_nothing(void* arg) { (void)arg; }
+static void stream_notify(void* device, void* stream, HR_DeviceDone done, void* arg) {
+  (void)device;
+  give_or_fail(stream, (work_t){.kind = LAUNCH, .kernel = do_nothing, .done = done, .done_arg = arg});
 }
 static void launch_host(void* device, void* stream, void (*kernel)(void* arg), void* arg, HR_DeviceDone done, void* done_arg) {
   (void)device;
@@ -316,7 +317,7 @@ static const HR_DeviceTable table = {
     .struct_size = HR_DEVICE_TABLE_SIZE, .type = "TEST", .count = DEVICES, .open = open_device, .memory_limit = memory_limit,
     .allocate = allocate, .deallocate = deallocate, .stream_create = stream_create, .stream_destroy = stream_destroy,
     .event_create = event_create, .event_destroy = event_destroy, .event_record = event_record, .stream_wait = stream_wait,
-    .copy_to_device = copy_to_device, .copy_to_host = copy_to_host, .copy_on_device = copy_on_device, .launch_host = launch_host,
+    .copy_to_device = copy_to_device, .copy_to_host = copy_to_host, .stream_notify = stream_notify, .launch_host = launch_host,
     .translate = translate};
 
 const HR_DeviceTable* HR_InitDevice(void);

@@ -24,7 +24,7 @@ typedef struct TF_KernelBuilder TF_KernelBuilder;
 typedef struct TF_OpKernelConstruction TF_OpKernelConstruction;
 typedef struct TF_OpKernelContext TF_OpKernelContext;
 typedef struct TF_AsyncOpKernelDoneCallback TF_AsyncOpKernelDoneCallback;
-typedef struct SP_Stream_st* SP_Stream; /* of pluggable devices, which there are none of */
+typedef struct SP_Stream_st* SP_Stream; /* what the device's stream_create gave (headrace/device.h) */
 
 /* Ends an asynchronous compute: exactly once for each, from any thread, after its outputs are set. */
 TF_CAPI_EXPORT void TF_RunAsyncOpKernelDoneCallback(TF_AsyncOpKernelDoneCallback* done);
@@ -33,7 +33,9 @@ TF_CAPI_EXPORT void TF_RunAsyncOpKernelDoneCallback(TF_AsyncOpKernelDoneCallback
 TF_CAPI_EXPORT void TF_InitKernel(void);
 
 /* --- registering -------------------------------------------------------------------------------------------------------------------- */
-/* device_name: "CPU". NULL when out of memory. */
+/* device_name: "CPU", or the type of a device (headrace/device.h), which may come later. On a device, tensors' data are its addresses,
+ * compute puts its work on TF_GetStream's stream and returns; inputs, outputs and TF_AllocateTemp's memory stay until the stream has done
+ * what it was given. Only nodes whose values are plain bytes run there. NULL when out of memory. */
 TF_CAPI_EXPORT TF_KernelBuilder* TF_NewKernelBuilder(const char* op_name, const char* device_name,
                                                      void* (*create_func)(TF_OpKernelConstruction*),
                                                      void (*compute_func)(void*, TF_OpKernelContext*), void (*delete_func)(void*));
@@ -46,7 +48,9 @@ TF_CAPI_EXPORT TF_KernelBuilder* TF_NewAsyncKernelBuilder(const char* op_name, c
 /* Only for nodes whose type attr has this type; several calls for one attr: one of these. INVALID_ARGUMENT for more than three attrs. */
 TF_CAPI_EXPORT void TF_KernelBuilder_TypeConstraint(TF_KernelBuilder* kernel_builder, const char* attr_name, TF_DataType type,
                                                     TF_Status* status);
-TF_CAPI_EXPORT void TF_KernelBuilder_HostMemory(TF_KernelBuilder* kernel_builder, const char* arg_name); /* no effect on the CPU */
+/* An input or output argument, by its name, that lies in host memory although the device has its own. INVALID_ARGUMENT at registration for
+ * one that the op has not. */
+TF_CAPI_EXPORT void TF_KernelBuilder_HostMemory(TF_KernelBuilder* kernel_builder, const char* arg_name);
 TF_CAPI_EXPORT void TF_KernelBuilder_Priority(TF_KernelBuilder* kernel_builder, int32_t priority_number); /* higher is tried first */
 /* A kernel that serves only nodes that ask for it: registering one is UNIMPLEMENTED for now. */
 TF_CAPI_EXPORT void TF_KernelBuilder_Label(TF_KernelBuilder* kernel_builder, const char* label);
@@ -58,7 +62,7 @@ TF_CAPI_EXPORT void TF_RegisterKernelBuilderWithKernelDef(const char* serialized
 TF_CAPI_EXPORT void TF_DeleteKernelBuilder(TF_KernelBuilder* builder); /* one that was not registered; accepts NULL */
 
 /* --- in compute ---------------------------------------------------------------------------------------------------------------------- */
-TF_CAPI_EXPORT SP_Stream TF_GetStream(TF_OpKernelContext* ctx, TF_Status* status); /* UNIMPLEMENTED */
+TF_CAPI_EXPORT SP_Stream TF_GetStream(TF_OpKernelContext* ctx, TF_Status* status); /* UNIMPLEMENTED on the CPU, which has none */
 TF_CAPI_EXPORT int TF_NumInputs(TF_OpKernelContext* ctx);
 TF_CAPI_EXPORT int TF_NumOutputs(TF_OpKernelContext* ctx);
 /* Input i: read-only, a handle of the kernel's own. OUT_OF_RANGE for one that is not there. */
@@ -87,13 +91,13 @@ TF_CAPI_EXPORT void TF_GetSerializedResourceHandleProto(TF_OpKernelContext* ctx,
 /* The step fails with this status. */
 TF_CAPI_EXPORT void TF_OpKernelContext_Failure(TF_OpKernelContext* ctx, TF_Status* status);
 TF_CAPI_EXPORT TF_DataType TF_ExpectedOutputDataType(TF_OpKernelContext* ctx, int i); /* of output i; 0 for one that is not there */
-TF_CAPI_EXPORT bool TF_IsHostMemoryInput(TF_OpKernelContext* ctx, int i, TF_Status* status);  /* always, on the CPU */
-TF_CAPI_EXPORT bool TF_IsHostMemoryOutput(TF_OpKernelContext* ctx, int i, TF_Status* status); /* always, on the CPU */
+TF_CAPI_EXPORT bool TF_IsHostMemoryInput(TF_OpKernelContext* ctx, int i, TF_Status* status);  /* all are, on the CPU */
+TF_CAPI_EXPORT bool TF_IsHostMemoryOutput(TF_OpKernelContext* ctx, int i, TF_Status* status); /* all are, on the CPU */
 TF_CAPI_EXPORT int64_t TF_StepId(TF_OpKernelContext* ctx);
 TF_CAPI_EXPORT uint64_t TF_GetFrameId(TF_OpKernelContext* ctx); /* 0: loops are not numbered */
 TF_CAPI_EXPORT int64_t TF_GetIterId(TF_OpKernelContext* ctx);   /* 0 */
 TF_CAPI_EXPORT int64_t TF_GetStepId(TF_OpKernelContext* ctx);   /* TF_StepId */
-TF_CAPI_EXPORT int TF_GetDeviceId(TF_OpKernelContext* ctx);     /* 0 */
+TF_CAPI_EXPORT int TF_GetDeviceId(TF_OpKernelContext* ctx);     /* the number among its type */
 TF_CAPI_EXPORT TF_StringView TF_GetDeviceName(TF_OpKernelContext* ctx);
 TF_CAPI_EXPORT int TF_GetGraphDefVersion(TF_OpKernelContext* ctx);
 TF_CAPI_EXPORT TF_StringView TF_GetOpKernelName(TF_OpKernelContext* ctx); /* the node's */
