@@ -29,7 +29,8 @@ static const char* missing_function(const HR_DeviceTable* t) {
   if (!t->event_create || !t->event_destroy || !t->event_record || !t->stream_wait) return "the four functions of events";
   if (!t->copy_to_device || !t->copy_to_host) return "the two copies";
   if (!t->launch_host != !t->translate) return "one of launch_host and translate";
-  if (!t->launch_host && !t->stream_notify) return "a way to run kernels: stream_notify for its own, launch_host and translate for the host's";
+  if (!t->launch_host && !t->stream_notify)
+    return "a way to run kernels: stream_notify for its own, launch_host and translate for the host's";
   return NULL;
 }
 

@@ -7,7 +7,7 @@
 #include "tensorflow/c/kernels.h"
 #include "tensorflow/c/ops.h"
 
-/* --- kernels: each gives its work to the stream and returns ------------------------------------------------------------------------------ */
+/* --- kernels: each gives its work to the stream and returns --------------------------------------------------------------------------- */
 
 typedef struct {
   device_t* device;
@@ -91,7 +91,8 @@ static void fill_compute(void* kernel, TF_OpKernelContext* ctx) {
   const int rank = (int)TF_TensorElementCount(wanted);
   for (int i = 0; i < rank; ++i) count *= dims[i] = ((const int32_t*)TF_TensorData(wanted))[i];
   TF_Tensor* out = TF_AllocateOutput(ctx, 0, TF_FLOAT, dims, rank, (size_t)count * sizeof(float), s);
-  if (CHECK_TF_OK(s)) give_job(TF_GetStream(ctx, s), fill_job, (job_t){.a = TF_TensorData(value), .out = TF_TensorData(out), .count = count});
+  if (CHECK_TF_OK(s))
+    give_job(TF_GetStream(ctx, s), fill_job, (job_t){.a = TF_TensorData(value), .out = TF_TensorData(out), .count = count});
   TF_DeleteTensor(out);
   TF_DeleteTensor(value);
   TF_DeleteTensor(wanted);
@@ -151,9 +152,10 @@ static TF_Status* own_begin(void) { /* once a process */
   return s;
 }
 
-/* --- graphs ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- graphs --------------------------------------------------------------------------------------------------------------------------- */
 
-static TF_Output own_node(TF_Graph* g, const char* op, const char* name, const TF_Output* inputs, int count, const char* device, TF_Status* s) {
+static TF_Output own_node(TF_Graph* g, const char* op, const char* name, const TF_Output* inputs, int count, const char* device,
+                          TF_Status* s) {
   TF_OperationDescription* d = TF_NewOperation(g, op, name);
   for (int i = 0; i < count; ++i) TF_AddInput(d, inputs[i]);
   TF_SetDevice(d, device);
