@@ -2,8 +2,8 @@
 /* Workers lie on a stack while idle; who needs some pops them, hands each its part through a word of its own, and pushes them back at
  * the end. A worker that has not taken its part yet can be called off by the same word.
  *
- * Waiting: a turn of the spin loop that took far longer than a pause means that the thread was off its core, so others want to run;
- * then this thread does not spin for its next waits. */
+ * Waiting: a turn of the spin loop that took far longer than an interrupt means that the thread was off its core, so others want to run;
+ * then this thread does not spin for a while, and for twice as long when the same happens after little more spinning. */
 #include "base/team.h"
 #include <linux/futex.h>
 #include <pthread.h>
@@ -16,9 +16,10 @@
 #include "base/thread.h"
 
 enum { IDLE, POSTED, RUNNING };                     /* a worker's word */
-enum { MOST_MEMBERS = 256, PENALTY = 200 };
+enum { MOST_MEMBERS = 256, MOST_DOUBLINGS = 6 };
 static const unsigned SLEEPS = 1u << 31;            /* in `pending`: the caller sleeps on it */
-static const uint64_t SPIN_TICKS = 600000, AWAY_TICKS = 40000; /* of the time stamp counter: some 200 and 15 microseconds */
+static const uint64_t SPIN_TICKS = 600000, AWAY_TICKS = 300000;           /* of the time stamp counter: some 200 and 100 microseconds */
+static const uint64_t PENALTY_TICKS = 30000000, FORGET_TICKS = 100000000; /* some 10 and 40 milliseconds */
 
 typedef struct {
   hr_team_fn_t fn;
@@ -43,7 +44,8 @@ static struct {
 
 static _Thread_local struct {
   team_t* team;
-  int member, penalty;
+  int member, doublings; /* of the time without spinning */
+  uint64_t no_spin_until, spun; /* ticks spun since it was last off its core */
 } me;
 
 /* --- waiting ------------------------------------------------------------------------------------------------------------------------- */
@@ -51,22 +53,32 @@ static _Thread_local struct {
 static void futex_sleep(atomic_uint* word, unsigned value) { syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0); }
 static void futex_wake(atomic_uint* word, int count) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0); }
 
+static void stop_spinning(uint64_t now) {
+  if (me.spun > FORGET_TICKS) me.doublings = 0;
+  else if (me.doublings < MOST_DOUBLINGS) ++me.doublings;
+  me.no_spin_until = now + (PENALTY_TICKS << me.doublings);
+  me.spun = 0;
+}
+
 /* True once *word is not `value`; false when it is time to sleep. */
 static bool spin_while(atomic_uint* word, unsigned value) {
-  if (me.penalty > 0) {
-    --me.penalty;
-    return atomic_load_explicit(word, memory_order_acquire) != value;
-  }
   const uint64_t start = __builtin_ia32_rdtsc();
+  if (start < me.no_spin_until) return atomic_load_explicit(word, memory_order_acquire) != value;
   for (uint64_t last = start, now;; last = now) {
-    if (atomic_load_explicit(word, memory_order_acquire) != value) return true;
+    if (atomic_load_explicit(word, memory_order_acquire) != value) {
+      me.spun += last - start;
+      return true;
+    }
     __builtin_ia32_pause();
     now = __builtin_ia32_rdtsc();
     if (now - last > AWAY_TICKS) {
-      me.penalty = PENALTY;
+      stop_spinning(now);
       return atomic_load_explicit(word, memory_order_acquire) != value;
     }
-    if (now - start > SPIN_TICKS) return false;
+    if (now - start > SPIN_TICKS) {
+      me.spun += now - start;
+      return false;
+    }
   }
 }
 
