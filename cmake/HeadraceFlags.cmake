@@ -4,7 +4,7 @@
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
-# Default visibility: the Python extension calls hr_ functions of libheadrace.so; src/capi/exports.map says what is visible.
+# Default visibility: src/capi/exports.map alone says what leaves libheadrace.so.
 set(CMAKE_C_VISIBILITY_PRESET default)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
