@@ -12,6 +12,7 @@ static hr_mutex_t mu = HR_MUTEX_INIT;
 static hr_cond_t wake;
 static hr_once_t once = HR_ONCE_INIT;
 static int idle;              /* guarded by mu, like what follows */
+static _Thread_local hr_errand_t** caught;
 static hr_errand_t *queue, **queue_end = &queue;
 
 static void forget_threads(void) { /* in the child of a fork there are none */
@@ -58,7 +59,13 @@ static void serve_errands(void* first) {
   hr_mutex_unlock(&mu);
 }
 
+void hr_errand_catch(hr_errand_t** slot) { caught = slot; }
+
 hr_status_t hr_errand_start(hr_errand_t* e) {
+  if (caught && !*caught) {
+    *caught = e;
+    return NULL;
+  }
   hr_once_run(&once, prepare_wake);
   e->next = NULL;
   hr_mutex_lock(&mu);

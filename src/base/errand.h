@@ -12,4 +12,6 @@ typedef struct hr_errand {
 
 /* Never waits for another errand. RESOURCE_EXHAUSTED when no thread can be had: `run` will then not be called. */
 HR_MUST_USE hr_status_t hr_errand_start(hr_errand_t* e);
+/* From now on the first errand that this thread starts goes to *slot, and its `run` is the caller's to call, soon. NULL: no more. */
+void hr_errand_catch(hr_errand_t** slot);
 #endif

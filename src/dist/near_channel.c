@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call is in the table until somebody ends it; who takes it out, under mu, is the one who ends it. `done` is called on the loop's thread
- * only, so whoever cancels may hold locks that it takes.
+/* A call is in the table until somebody ends it; who takes it out, under mu, is the one who ends it. `done` is called on a turn of the
+ * loop's only, so whoever cancels may hold locks that it takes.
  *
  * A call's number is its place in the table and, above that, how often the place was used: an answer that comes too late finds nothing. */
 #include "dist/near_channel.h"
@@ -83,7 +83,7 @@ static near_call_t* take_numbered(hr_near_channel_t* c, uint32_t number) {
   return call;
 }
 
-/* --- ending: on the loop's thread ----------------------------------------------------------------------------------------------------- */
+/* --- ending: on a turn ----------------------------------------------------------------------------------------------------- */
 
 static void end_call(near_call_t* call, hr_status_t take_status, hr_message_t* take_response) {
   hr_near_channel_t* c = call->channel;
@@ -196,7 +196,7 @@ static int connect_near(int port) {
 hr_near_channel_t* hr_near_channel_open(int port) {
   const int fd = connect_near(port);
   if (fd < 0) return NULL;
-  hr_status_t status = hr_near_loop_start();
+  hr_status_t status = hr_near_loop_start(false);
   hr_near_channel_t* c = status ? NULL : hr_alloc_zero(sizeof *c);
   hr_status_release(status);
   if (!c) {
@@ -225,7 +225,7 @@ bool hr_near_channel_is_idle(hr_near_channel_t* c) {
 }
 
 void hr_near_channel_close(hr_near_channel_t* c) {
-  const bool waits = !hr_near_loop_is_thread();
+  const bool waits = !hr_near_loop_has_turn();
   hr_mutex_lock(&c->mu);
   c->is_closed = true;
   for (uint32_t i = 0; i < c->count; ++i) {

@@ -382,6 +382,12 @@ static bool take_bytes(hr_near_link_t* link, size_t n) {
   return take_frames(link);
 }
 
+static void look_again(hr_near_link_t* link) {
+  hr_mutex_lock(&link->mu);
+  if (!link->is_broken) hr_near_loop_watch(&link->source, link->fd, link->watched);
+  hr_mutex_unlock(&link->mu);
+}
+
 static bool reads_no_more(hr_near_link_t* link) {
   hr_mutex_lock(&link->mu);
   const bool is_full = is_choked(link);
@@ -389,8 +395,8 @@ static bool reads_no_more(hr_near_link_t* link) {
   return is_full;
 }
 
-/* False: the other side has gone, or talks nonsense. */
-static bool receive(hr_near_link_t* link) {
+/* Until nothing is there, or its end when that has come. False: the other side has gone, or talks nonsense. */
+static bool receive(hr_near_link_t* link, bool has_ended) {
   for (int i = 0; i < ROUNDS; ++i) {
     size_t room;
     const ssize_t n = read_some(link, &room);
@@ -398,8 +404,9 @@ static bool receive(hr_near_link_t* link) {
     if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
     link->heard_ns = hr_clock_now_ns();
     if (!take_bytes(link, (size_t)n)) return false;
-    if ((size_t)n < room || reads_no_more(link)) return true;
+    if (!has_ended && ((size_t)n < room || reads_no_more(link))) return true;
   }
+  look_again(link);
   return true;
 }
 
@@ -428,8 +435,8 @@ static hr_near_link_t* link_of(hr_near_source_t* s) { return (hr_near_link_t*)((
 static void link_ready(hr_near_source_t* self, uint32_t events) {
   hr_near_link_t* link = link_of(self);
   if (events & EPOLLOUT) send_on(link);
-  if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)) || receive(link)) return;
-  close_link(link);
+  const bool has_ended = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
+  if ((has_ended || events & EPOLLIN) && !receive(link, has_ended)) close_link(link);
 }
 
 static int64_t link_tick(hr_near_source_t* self, int64_t now_ns) {

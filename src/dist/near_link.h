@@ -3,8 +3,8 @@
  * message whose large pieces keep their borders, so that each is received into memory of its own, ready to be a tensor's, without another
  * copy.
  *
- * Any thread sends: what the socket takes at once is gone when the sender returns, the rest follows from the loop. Only the loop's thread
- * (near_loop.h) receives. Both ends are the same machine, so numbers lie in frames as in memory. */
+ * Any thread sends: what the socket takes at once is gone when the sender returns, the rest follows from the loop. Only a turn of the
+ * loop's (near_loop.h) receives. Both ends are the same machine, so numbers lie in frames as in memory. */
 #ifndef HR_DIST_NEAR_LINK_H
 #define HR_DIST_NEAR_LINK_H
 #include "base/sync.h"
@@ -25,7 +25,7 @@ typedef struct {   /* followed by the text, `pieces` sizes of 8 bytes each, the 
 enum { HR_NEAR_TEXT_MOST = 16384, HR_NEAR_PIECES_MOST = 1024 };
 
 typedef struct hr_near_link hr_near_link_t;
-typedef struct { /* what an end of a link does; all on the loop's thread */
+typedef struct { /* what an end of a link does; all on a turn of the loop's */
   /* A CALL, ANSWER or CANCEL. The text is there until it returns, and has a byte of room behind it. */
   void (*frame)(hr_near_link_t* self, const hr_near_head_t* head, hr_str_t text, hr_message_t* take_message);
   /* A CALL or ANSWER whose message is above `most_bytes`; its bytes are thrown away. Set by an end that serves, which reads no more calls

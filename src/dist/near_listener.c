@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request is its caller's (peer) until it is answered; the list is the peer's. `handle` and `cancelled` are called on the loop's thread
- * only, one after the other, so a cancellation never meets a handler that has not returned.
+/* A request is its caller's (peer) until it is answered; the list is the peer's. `handle` and `cancelled` are called on turns of the
+ * loop only, one after the other, so a cancellation never meets a handler that has not returned.
  *
  * A peer that has calls under way and is not heard of is asked, and cut when it does not answer: a frozen process holds nothing here. */
 #include "dist/near_listener.h"
@@ -15,7 +15,7 @@
 #include "dist/near_channel.h"
 #include "dist/near_link.h"
 
-enum { BACKLOG = 128, PEERS_MOST = 4096, QUIET_MS = 5000, SILENT_MS = 9000 };
+enum { BACKLOG = 128, PEERS_MOST = 4096, QUIET_MS = 5000, SILENT_MS = 9000, AGAIN_MS = 200 };
 #define NS_OF_MS(ms) ((ms) * INT64_C(1000000))
 
 typedef struct near_peer near_peer_t;
@@ -125,7 +125,7 @@ void hr_near_listener_reply(hr_request_t* request, hr_status_t take_status, hr_m
   if (is_free) free_request(r);
 }
 
-/* On the loop's thread; mu of the peer is held, and given up meanwhile. */
+/* On a turn; mu of the peer is held, and given up meanwhile. */
 static void tell_cancelled(near_request_t* r) {
   near_peer_t* p = r->peer;
   void (*cancelled)(hr_request_t*) = r->base.cancelled;
@@ -156,7 +156,7 @@ static void tell_peer(near_peer_t* p) {
   hr_mutex_unlock(&p->mu);
 }
 
-/* --- frames: on the loop's thread ----------------------------------------------------------------------------------------------------- */
+/* --- frames: on a turn ----------------------------------------------------------------------------------------------------- */
 
 static near_peer_t* peer_of(hr_near_link_t* link) { return (near_peer_t*)((char*)link - offsetof(near_peer_t, link)); }
 
@@ -297,14 +297,21 @@ static void accept_peer(hr_near_listener_t* l, int take_fd) {
   hr_near_link_release(&p->link);
 }
 
-static void listener_ready(hr_near_source_t* self, uint32_t events) {
+/* Out of descriptors: those who wait are let in when there are some again. */
+static int64_t accept_peers(hr_near_source_t* self, int64_t now_ns) {
   hr_near_listener_t* l = (hr_near_listener_t*)((char*)self - offsetof(hr_near_listener_t, source));
-  (void)events;
   for (;;) {
     const int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) accept_peer(l, fd);
-    else if (errno != EINTR && errno != ECONNABORTED) return;
+    else if (errno == EAGAIN || errno == EWOULDBLOCK) return INT64_MAX;
+    else if (errno != EINTR && errno != ECONNABORTED) return now_ns + NS_OF_MS(AGAIN_MS);
   }
+}
+
+static void listener_ready(hr_near_source_t* self, uint32_t events) {
+  (void)events;
+  const int64_t again = accept_peers(self, hr_clock_now_ns());
+  if (again != INT64_MAX) hr_near_loop_wake_by(again);
 }
 
 /* --- life ----------------------------------------------------------------------------------------------------------------------------- */
@@ -321,11 +328,11 @@ static hr_status_t bind_listener(hr_near_listener_t* l, int port) {
 hr_status_t hr_near_listener_open(int port, const hr_listener_limits_t* limits, void (*handle)(void* arg, hr_request_t* request),
                                   void* arg, hr_near_listener_t** out) {
   static const hr_listener_limits_t no_limits;
-  HR_TRY(hr_near_loop_start());
+  HR_TRY(hr_near_loop_start(true));
   hr_near_listener_t* l = hr_alloc_zero(sizeof *l);
   if (!l) return hr_status_out_of_memory();
   atomic_init(&l->refs, 1);
-  l->source.ready = listener_ready;
+  l->source = (hr_near_source_t){.ready = listener_ready, .tick = accept_peers};
   l->limits = limits ? *limits : no_limits;
   l->handle = handle;
   l->arg = arg;
@@ -364,7 +371,7 @@ static void end_job(loop_job_t* job) {
   hr_mutex_unlock(&job->mu);
 }
 
-/* Peers leave on this thread only, so the list stays together meanwhile. */
+/* Peers leave on turns only, so the list stays together meanwhile. */
 static void refuse_all(hr_errand_t* e) {
   loop_job_t* job = (loop_job_t*)(void*)((char*)e - offsetof(loop_job_t, errand));
   hr_near_listener_t* l = job->listener;
