@@ -19,13 +19,35 @@
 static void sleep_ms(int ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL); }
 static int64_t soon(void) { return hr_clock_now_ns() + INT64_C(200000000); }
 
-/* --- a server: "echo" gives the request back, "hold" answers when cancelled, what else is counted and refused -------------------- */
+/* --- a server: "echo" gives the request back, "work" does so on an errand, "hold" answers when cancelled, what else is counted and refused -------------------- */
 
 static atomic_int held, cancelled, odd;
 
 static void held_cancelled(hr_request_t* r) {
   atomic_fetch_add(&cancelled, 1);
   hr_near_listener_reply(r, HR_ERROR(CANCELLED, "given up"), NULL);
+}
+
+typedef struct {
+  hr_errand_t base;
+  hr_request_t* request;
+} work_t;
+static atomic_int blocked; /* steps that wait for it to become 0 */
+static void work(hr_errand_t* self) {
+  work_t* w = (work_t*)self;
+  hr_request_t* r = w->request;
+  const bool blocks = hr_message_size(&r->message) == 5;
+  hr_free(w);
+  if (blocks) atomic_fetch_add(&held, 1);
+  while (blocks && atomic_load(&blocked)) sleep_ms(2);
+  hr_message_t m = r->message;
+  r->message = (hr_message_t){0};
+  hr_near_listener_reply(r, NULL, &m);
+}
+static void start_work(hr_request_t* r) {
+  work_t* w = hr_alloc_zero(sizeof *w);
+  *w = (work_t){.base.run = work, .request = r};
+  HR_CHECK_OK(hr_errand_start(&w->base));
 }
 
 static void serve(void* arg, hr_request_t* r) {
@@ -35,6 +57,8 @@ static void serve(void* arg, hr_request_t* r) {
   if (hr_str_is(r->method, "echo")) {
     r->message = (hr_message_t){0};
     hr_near_listener_reply(r, NULL, &m);
+  } else if (hr_str_is(r->method, "work")) {
+    start_work(r);
   } else if (hr_str_is(r->method, "hold")) {
     r->cancelled = held_cancelled;
     atomic_fetch_add(&held, 1);
@@ -187,7 +211,7 @@ static void* mix_calls(void* arg) {
     const int kind = (i * 7 + x->seed) % 4;
     hr_message_t m = text_message("x");
     call_t c;
-    if (!call_start(&c, x->channel, kind < 2 ? "echo" : "hold", &m, kind == 2 ? 1 + i % 3 : 0)) return NULL;
+    if (!call_start(&c, x->channel, kind >= 2 ? "hold" : i & 8 ? "work" : "echo", &m, kind == 2 ? 1 + i % 3 : 0)) return NULL;
     hr_mutex_lock(&c.mu); /* until `done` has it may be cancelled */
     if (kind % 2 && !c.is_done) hr_near_channel_cancel(&c.base);
     hr_mutex_unlock(&c.mu);
@@ -211,6 +235,34 @@ HR_TEST(mixed_ends) {
   for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
   for (int i = 0; i < 400 && atomic_load(&held) > atomic_load(&cancelled); ++i) sleep_ms(5);
   HR_CHECK_EQ_I64(atomic_load(&cancelled), atomic_load(&held)); /* the server heard of each that it held */
+  hr_near_channel_close(channel);
+  stop_near(l);
+}
+
+/* Steps run on the threads that hear them; when as many block as there are such threads, and more, others are still heard. */
+HR_TEST(steps) {
+  enum { BLOCKING = 8 };
+  hr_near_listener_t* l = listen_near(NULL);
+  hr_near_channel_t* channel = hr_near_channel_open(port);
+  call_t c[BLOCKING];
+  HR_REQUIRE(channel);
+  atomic_store(&blocked, 1);
+  for (int i = 0; i < BLOCKING; ++i) {
+    hr_message_t m = text_message("block");
+    HR_REQUIRE(call_start(&c[i], channel, "work", &m, 0));
+  }
+  wait_count(&held, BLOCKING, 5000);
+  for (int i = 0; i < 500; ++i) {
+    hr_message_t m = text_message("go");
+    call_t go;
+    HR_REQUIRE(call_start(&go, channel, "work", &m, 10000) && HR_CHECK_OK(call_wait(&go)));
+    hr_message_deinit(&go.response);
+  }
+  atomic_store(&blocked, 0);
+  for (int i = 0; i < BLOCKING; ++i) {
+    HR_CHECK_OK(call_wait(&c[i]));
+    hr_message_deinit(&c[i].response);
+  }
   hr_near_channel_close(channel);
   stop_near(l);
 }
