@@ -151,9 +151,12 @@ def cluster(c):
     """Sessions on clusters: the conformance suite, the golden cases through a server, faults for a short while."""
     suite = os.path.join(c.build, "tests/capi/session_suite_test")
     yield counted("in-process cluster", *run([suite, "in-process"], 300, c.build))
-    for tasks in (1, 3):
+    for tasks, near in ((1, "1"), (3, "1"), (3, "0")):
+        os.environ["HEADRACE_NEAR"] = near
         with servers(c, tasks) as target:
-            yield counted("cluster of %d" % tasks, *run([suite, "--target", target], 300, c.build))
+            name = "cluster of %d%s" % (tasks, "" if near == "1" else " over gRPC")
+            yield counted(name, *run([suite, "--target", target], 300, c.build))
+    del os.environ["HEADRACE_NEAR"]
     folder = os.path.join(c.build, "golden")
     config, known = os.path.join(c.build, "cluster", "isolated.pb"), os.path.join(c.build, "cluster", "known.txt")
     with open(known, "w") as out:
@@ -167,8 +170,9 @@ def cluster(c):
                    "--cases", unpack_golden(folder), "--known", known, "--config", config,
                    "--target", target, os.path.join(c.build, "lib/libheadrace.so")]
         yield counted("golden through a server", *run(command, 900, folder))
-    yield counted("chaos", *run([sys.executable, os.path.join(ROOT, "tests/chaos/chaos.py"), "--build", c.build, "--seconds", "60", "--faults", "12"],
-                                300, c.build))
+    chaos = [sys.executable, os.path.join(ROOT, "tests/chaos/chaos.py"), "--build", c.build, "--seconds", "60", "--faults"]
+    yield counted("chaos", *run(chaos + ["12"], 300, c.build))
+    yield counted("chaos among near tasks", *run(chaos + ["6", "--direct"], 300, c.build))
 
 
 def with_free_ports(text):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults on a cluster of processes: tests/chaos/chaos.py --build build/release --seconds 60 --seed 1
 
-Two parameter servers and two workers, each behind a relay. Two clients train (a product of the parameters, a counter) while a seeded
+Two parameter servers and two workers, each behind a relay (--direct: none, so they call each other as near tasks do). Two clients train (a product of the parameters, a counter) while a seeded
 sequence of faults goes on: a task is killed and started again, stopped and continued, its connections cut or slowed down. What must hold:
 
   - each call of a client ends within its own timeout, or within LATE seconds of a fault, and an error names a task or the timeout;
@@ -30,9 +30,10 @@ def free_port():
 class Task:
     """One server process. Others know it by its relay's port; itself it binds the real one."""
 
-    def __init__(self, job, index):
+    def __init__(self, job, index, direct):
         self.job, self.index, self.port = job, index, free_port()
-        self.proxy, self.process, self.kills = Proxy(self.port), None, 0
+        self.proxy, self.process, self.kills = None if direct else Proxy(self.port), None, 0
+        self.known_port = self.port if direct else self.proxy.port
 
     @property
     def name(self):
@@ -41,7 +42,7 @@ class Task:
     def start(self, c, tasks):
         cluster = {}
         for t in tasks:
-            cluster.setdefault(t.job, []).append("127.0.0.1:%d" % (self.port if t is self else t.proxy.port))
+            cluster.setdefault(t.job, []).append("127.0.0.1:%d" % (self.port if t is self else t.known_port))
         path = os.path.join(c.folder, "%s%d.json" % (self.job, self.index))
         with open(path, "w") as f:
             json.dump(cluster, f)
@@ -209,10 +210,10 @@ def check_use(tasks, before, log):
 def run(c):
     import headrace as tf
     rng, log = random.Random(c.seed), Log()
-    tasks = [Task(*t) for t in TASKS]
+    tasks = [Task(*t, c.direct) for t in TASKS]
     for t in tasks:
         t.start(c, tasks)
-    clients = [Client(tf, i, "grpc://127.0.0.1:%d" % tasks[2 + i].proxy.port, tasks, log) for i in range(2)]
+    clients = [Client(tf, i, "grpc://127.0.0.1:%d" % tasks[2 + i].known_port, tasks, log) for i in range(2)]
     for k in clients:
         k.start()
     try:
@@ -251,11 +252,13 @@ def main():
     a.add_argument("--build", required=True, help="build folder: its bin/headrace and python package are used")
     a.add_argument("--seconds", type=float, default=20)
     a.add_argument("--faults", type=int, default=0, help="stop after so many (0: by time alone)")
-    a.add_argument("--kinds", default=",".join(KINDS), help="in turn: " + ", ".join(KINDS))
+    a.add_argument("--kinds", default="", help="in turn: " + ", ".join(KINDS) + " (default: all that there are)")
+    a.add_argument("--direct", action="store_true", help="no relays: tasks are killed and stopped only")
     a.add_argument("--pause", type=float, default=1.0, help="longest fault and longest rest between two, seconds (a stop: twice that)")
     a.add_argument("--seed", type=int, default=1)
     a.add_argument("--folder", default="", help="for logs (default: chaos/ in the build folder)")
     c = a.parse_args()
+    c.kinds = c.kinds or ",".join(KINDS[:2] if c.direct else KINDS)
     c.server = os.path.join(c.build, "bin", "headrace")
     c.folder = c.folder or os.path.join(c.build, "chaos")
     os.makedirs(c.folder, exist_ok=True)
