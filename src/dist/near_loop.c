@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One epoll instance, on which all the threads wait; one event at a time, edge-triggered, so that an event wakes one thread. What a thread
- * does about it, it does with the turn, one thread after the other: sources see no two threads at once, and are removed by who has the turn.
+/* One epoll instance, on which all the threads wait; one event at a time, edge-triggered, so that an event wakes one thread. What a
+ * thread does about it, it does with the turn, one thread after the other: sources see no two threads at once, and are removed by who has the turn.
  * An errand that is started meanwhile (a step to be run) is run by the same thread after its turn, as long as another one is free to wait:
  * no thread has to be woken for it.
  *

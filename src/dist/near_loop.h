@@ -17,7 +17,7 @@ typedef struct hr_near_source { /* something with a descriptor */
 /* Unless it runs. `serves`: steps will be run here. UNAVAILABLE in the child of a fork, whose parent has it. */
 HR_MUST_USE hr_status_t hr_near_loop_start(bool serves);
 HR_MUST_USE hr_status_t hr_near_loop_add(hr_near_source_t* s, int fd);
-/* What `ready` is called for, besides its end: when that begins, so whoever reads or writes does until there is no more. Called again: anew. */
+/* What `ready` is called for, besides its end: when that begins, so it reads or writes until there is no more. Called again: anew. */
 void hr_near_loop_watch(hr_near_source_t* s, int fd, uint32_t epoll_events);
 void hr_near_loop_remove(hr_near_source_t* s, int fd);                  /* on a turn */
 void hr_near_loop_post(hr_errand_t* e);                                 /* `run` is called on a turn, between events */

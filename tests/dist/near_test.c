@@ -19,7 +19,7 @@
 static void sleep_ms(int ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL); }
 static int64_t soon(void) { return hr_clock_now_ns() + INT64_C(200000000); }
 
-/* --- a server: "echo" gives the request back, "work" does so on an errand, "hold" answers when cancelled, what else is counted and refused -------------------- */
+/* --- a server: "echo" gives the request back, "work" does so on an errand, "hold" answers when cancelled, others are refused ------- */
 
 static atomic_int held, cancelled, odd;
 
