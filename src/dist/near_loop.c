@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One epoll instance, on which all the threads wait; one event at a time, edge-triggered, so that an event wakes one thread. What a
- * thread does about it, it does with the turn, one thread after the other: sources see no two threads at once, and are removed by who has the turn.
- * An errand that is started meanwhile (a step to be run) is run by the same thread after its turn, as long as another one is free to wait:
- * no thread has to be woken for it.
+ * thread does about it, it does with the turn, one thread after the other: sources see no two threads at once, and are removed by who has
+ * the turn. An errand that is started meanwhile (a step to be run) is run by the same thread after its turn, as long as another one is
+ * free to wait: no thread has to be woken for it.
  *
  * When sources tick next is kept as the earliest time that anybody has asked for, and is worked out anew only when that has come: a stream
  * of calls with deadlines wakes a thread once a deadline, not once a call. */
