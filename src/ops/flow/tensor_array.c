@@ -23,7 +23,7 @@ struct hr_tensor_array {
   hr_mutex_t mu;           /* guards all below */
   hr_dtype_t dtype;        /* immutable */
   bool is_gradient, is_dynamic, clears, is_identical, is_closed;
-  int64_t size, marked;       /* marked: the size when last packed; -1 */
+  int64_t size, marked;       /* marked: what it was last filled with at once, or when first packed; -1 */
   hr_pshape_t* element_shape; /* own memory */
   place_t* places;
   int64_t place_count; /* <= size */
@@ -224,6 +224,7 @@ hr_status_t hr_tensor_array_fit(hr_tensor_array_t* a, int64_t count, bool exactl
                       "), and the TensorArray is not marked as dynamically resizeable",
                       a->size, count);
   }
+  if (!status && exactly && !a->is_gradient) a->marked = count;
   return array_leave(a, status);
 }
 
@@ -254,7 +255,7 @@ static hr_status_t read_place(hr_tensor_array_t* a, int64_t index, hr_tensor_t* 
   if (p->is_cleared)
     return HR_ERROR(INVALID_ARGUMENT,
                     "Could not read index %" PRId64
-                    " twice because it was cleared after a previous read (clear_after_read = false keeps elements)",
+                    " twice because it was cleared after a previous read (perhaps try setting clear_after_read = false?)",
                     index);
   if (!p->has_value)
     HR_TRY(make_zeros(a, p, index, out));
@@ -288,8 +289,8 @@ hr_status_t hr_tensor_array_size(hr_tensor_array_t* a, int64_t* out) {
 
 hr_status_t hr_tensor_array_pack_size(hr_tensor_array_t* a, int64_t* out) {
   HR_TRY(array_enter(a));
-  if (!a->is_gradient) a->marked = a->size;
-  *out = a->marked >= 0 ? a->marked : a->size;
+  if (!a->is_gradient && a->marked < 0) a->marked = a->size;
+  *out = a->is_gradient && a->marked >= 0 ? a->marked : a->size;
   return array_leave(a, NULL);
 }
 

@@ -34,7 +34,8 @@ HR_MUST_USE hr_status_t hr_tensor_array_size(hr_tensor_array_t* a, int64_t* out)
 /* For a write of places 0..count-1: an array that may grow does, another must have `count` (exactly, if so asked). */
 HR_MUST_USE hr_status_t hr_tensor_array_fit(hr_tensor_array_t* a, int64_t count, bool exactly);
 HR_MUST_USE hr_status_t hr_tensor_array_reach(hr_tensor_array_t* a, int64_t index); /* the array has it, or may grow */
-/* How many elements a pack or concat takes: all; a gradient's array as many as were there when the forward one was packed. */
+/* How many elements a pack or concat takes: all; a gradient's array as many as the forward one was filled with (split, unpack), or had when
+ * it was packed. */
 HR_MUST_USE hr_status_t hr_tensor_array_pack_size(hr_tensor_array_t* a, int64_t* out);
 /* What a reader knows of all elements narrows what is known (unwritten ones may be read as zeros then). */
 HR_MUST_USE hr_status_t hr_tensor_array_merge_shape(hr_tensor_array_t* a, const hr_pshape_t* shape);

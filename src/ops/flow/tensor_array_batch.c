@@ -60,8 +60,7 @@ static hr_status_t infer_unpack(hr_infer_t* s) {
   return hr_infer_scalars(s);
 }
 
-static hr_status_t infer_split(hr_infer_t* s) {
-  HR_TRY(hr_infer_want_rank_at_least(s, 1, 1, NULL));
+static hr_status_t infer_split(hr_infer_t* s) { /* the rank of the value is the kernel's to check, as in TensorFlow */
   HR_TRY(hr_infer_want_rank(s, 2, 1, NULL));
   HR_TRY(hr_infer_want_rank(s, 3, 0, NULL));
   return hr_infer_scalars(s);
@@ -105,8 +104,10 @@ static hr_status_t joined_shape(const reading_t* r, int axis_of, hr_shape_t* out
   char text[HR_SHAPE_TEXT];
   if (r->count == 0) {
     if (!hr_pshape_to_shape(r->known, &rest))
-      return HR_ERROR(UNIMPLEMENTED, "TensorArray has size zero, but element shape%s %s is not fully defined", axis_of ? "_except0" : "",
-                      hr_pshape_format(r->known, text));
+      return HR_ERROR(UNIMPLEMENTED,
+                      "TensorArray has size zero, but element shape%s %s is not fully defined. Currently only static shapes are supported when %s "
+                      "zero-size TensorArrays (attr element_shape)",
+                      axis_of ? "_except0" : "", hr_pshape_format(r->known, text), axis_of ? "concatenating" : "packing");
   } else {
     const hr_shape_t* first = &r->values[0].shape;
     if (first->rank < axis_of) return HR_ERROR(INVALID_ARGUMENT, "Concat saw a scalar shape at index 0 but requires at least vectors");

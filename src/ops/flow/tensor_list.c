@@ -19,9 +19,9 @@ hr_status_t hr_tensor_list_shape_read(const hr_tensor_t* t, hr_tensor_list_shape
   if (t->shape.rank == 0) {
     HR_TRY(hr_tensor_i64_at(t, 0, &dim));
     return dim == -1 ? NULL
-                     : HR_ERROR(INVALID_ARGUMENT, "an element shape that is a scalar must be -1 (unknown), not %lld", (long long)dim);
+                     : HR_ERROR(INVALID_ARGUMENT, "The only valid scalar shape tensor is the fully unknown shape specified as -1, not %lld", (long long)dim);
   }
-  if (t->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "an element shape must be a vector or -1, not of rank %d", (int)t->shape.rank);
+  if (t->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "element_shape must be at most rank 1 but is rank %d", (int)t->shape.rank);
   if (t->count > HR_MAX_RANK)
     return HR_ERROR(UNIMPLEMENTED, "elements of rank %lld; at most %d is supported", (long long)t->count, HR_MAX_RANK);
   out->s.rank = (int32_t)t->count;
@@ -33,14 +33,18 @@ hr_status_t hr_tensor_list_shape_read(const hr_tensor_t* t, hr_tensor_list_shape
   return NULL;
 }
 
-static hr_status_t shapes_differ(const hr_tensor_list_shape_t* a, int rank, const int64_t* dims) {
-  hr_tensor_list_shape_t b;
+static void dims_format(int rank, const int64_t* dims, char* text) {
+  hr_tensor_list_shape_t s;
+  s.s.rank = rank;
+  for (int i = 0; i < rank; ++i) s.s.dims[i] = dims[i];
+  hr_pshape_format(&s.s, text);
+}
+
+static hr_status_t shapes_differ(const hr_tensor_list_shape_t* have, int rank, const int64_t* dims) {
   char text[2][HR_SHAPE_TEXT];
-  b.s.rank = rank;
-  for (int i = 0; i < rank; ++i) b.s.dims[i] = dims[i];
-  return HR_ERROR(INVALID_ARGUMENT, "Incompatible shapes during merge: %s vs. %s",
-                  hr_pshape_format(&b.s, text[0]),
-                  hr_pshape_format(&a->s, text[1]));
+  if (have->s.rank != rank) return HR_ERROR(INVALID_ARGUMENT, "Incompatible ranks during merge: %d vs. %d", (int)have->s.rank, rank);
+  dims_format(rank, dims, text[1]);
+  return HR_ERROR(INVALID_ARGUMENT, "Incompatible shapes during merge: %s vs. %s", hr_pshape_format(&have->s, text[0]), text[1]);
 }
 
 hr_status_t hr_tensor_list_shape_merge(hr_tensor_list_shape_t* into, int rank, const int64_t* dims) {
@@ -60,11 +64,13 @@ static void list_shape(const hr_handle_t* h, hr_tensor_list_shape_t* out) {
   hr_tensor_list_shape_of(h->shape ? h->shape : &hr_pshape_unknown, out);
 }
 
-hr_status_t hr_tensor_list_merge_shapes(const hr_handle_t* h, hr_tensor_list_shape_t* into) {
+hr_status_t hr_tensor_list_merge_shapes(const hr_handle_t* h, int64_t count, const int64_t* which, hr_tensor_list_shape_t* into) {
   const hr_tensor_list_t* l = hr_tensor_list_in(h);
   if (h->shape) HR_TRY(hr_tensor_list_shape_merge(into, h->shape->rank, h->shape->dims));
-  for (int64_t i = 0; i < l->count; ++i)
-    if (l->items[i].buffer) HR_TRY(hr_tensor_list_shape_merge(into, l->items[i].shape.rank, l->items[i].shape.dims));
+  for (int64_t i = 0; i < count; ++i) {
+    const hr_tensor_t* item = &l->items[which ? which[i] : i];
+    if (item->buffer) HR_TRY(hr_tensor_list_shape_merge(into, item->shape.rank, item->shape.dims));
+  }
   return NULL;
 }
 
@@ -126,8 +132,8 @@ hr_status_t hr_tensor_list_input(const hr_kernel_ctx_t* k, int input, hr_dtype_t
   if (!h || !h->object || !hr_str_is(h->type_name, list_type))
     return HR_ERROR(INVALID_ARGUMENT, "input %d is not a list of tensors", input);
   if (dtype != HR_DTYPE_INVALID && h->dtype != dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "Invalid data types; list elements %s but tried to use %s", hr_dtype_name((int)h->dtype),
-                    hr_dtype_name((int)dtype));
+    return HR_ERROR(INVALID_ARGUMENT, "Invalid data types; op elements %s but list elements %s", hr_dtype_name((int)dtype),
+                    hr_dtype_name((int)h->dtype));
   *out = h;
   return NULL;
 }
@@ -168,33 +174,40 @@ hr_status_t hr_tensor_list_edit(hr_kernel_ctx_t* k, int index, int input, hr_dty
 
 /* --- elements --------------------------------------------------------------------------------------------------------------------------
  */
-hr_status_t hr_tensor_list_set(hr_handle_t* h, int64_t at, const hr_tensor_t* value) {
+hr_status_t hr_tensor_list_set(hr_handle_t* h, int64_t at, const hr_tensor_t* value, const char* tried) {
   hr_tensor_list_shape_t shape;
   hr_tensor_list_t* l = hr_tensor_list_in(h);
   if (value->dtype != h->dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "Invalid data types; list elements %s but tried to append %s", hr_dtype_name((int)h->dtype),
-                    hr_dtype_name((int)value->dtype));
+    return HR_ERROR(INVALID_ARGUMENT, "Invalid data types; op elements %s but list elements %s", hr_dtype_name((int)value->dtype),
+                    hr_dtype_name((int)h->dtype));
   list_shape(h, &shape);
-  HR_TRY(hr_status_note(hr_tensor_list_shape_merge(&shape, value->shape.rank, value->shape.dims),
-                        "Tried to append a tensor with incompatible shape to a list, or with incompatible shape at a list index: "));
+  hr_status_t status = hr_tensor_list_shape_merge(&shape, value->shape.rank, value->shape.dims);
+  if (status) {
+    char text[2][HR_SHAPE_TEXT];
+    hr_status_release(status);
+    return HR_ERROR(INVALID_ARGUMENT, "%s element shape: %s list shape: %s", tried, hr_shape_format(&value->shape, text[0]),
+                    hr_pshape_format(&shape.s, text[1]));
+  }
   hr_tensor_release(&l->items[at]);
   hr_tensor_share(value, &l->items[at]);
   return NULL;
 }
 
-hr_status_t hr_tensor_list_get(const hr_handle_t* h, int64_t at, const hr_pshape_t* shape, hr_tensor_t* out) {
+hr_status_t hr_tensor_list_get(const hr_handle_t* h, int64_t at, const hr_pshape_t* shape, bool like_others, hr_tensor_t* out) {
   const hr_tensor_list_t* l = hr_tensor_list_in(h);
   hr_tensor_list_shape_t merged;
   hr_shape_t whole;
-  list_shape(h, &merged);
-  HR_TRY(hr_tensor_list_shape_merge(&merged, shape->rank, shape->dims));
+  char text[HR_SHAPE_TEXT];
+  hr_tensor_list_shape_of(shape, &merged);
+  HR_TRY(hr_tensor_list_merge_shapes(h, 1, &at, &merged));
   if (l->items[at].buffer) {
-    HR_TRY(hr_tensor_list_shape_merge(&merged, l->items[at].shape.rank, l->items[at].shape.dims));
     hr_tensor_share(&l->items[at], out);
     return NULL;
   }
+  if (like_others && !hr_pshape_to_shape(&merged.s, &whole)) HR_TRY(hr_tensor_list_merge_shapes(h, l->count, NULL, &merged));
   if (!hr_pshape_to_shape(&merged.s, &whole))
-    return HR_ERROR(INVALID_ARGUMENT, "element %lld was not set, and nothing says what its shape would be", (long long)at);
+    return HR_ERROR(INVALID_ARGUMENT, "Trying to read an uninitialized tensor but element_shape is not fully defined: %s of element %lld",
+                    hr_pshape_format(&merged.s, text), (long long)at);
   HR_TRY(hr_shape_check(&whole));
   return hr_tensor_create_zero(h->dtype, &whole, out);
 }
@@ -254,12 +267,28 @@ static hr_status_t add_items(hr_tensor_t* sum, const hr_tensor_t* other, int dep
   return NULL;
 }
 
+static hr_status_t check_addable(const hr_handle_t* a, const hr_handle_t* b) {
+  hr_tensor_list_shape_t shape;
+  char text[2][HR_SHAPE_TEXT];
+  if (!a->shape || !b->shape) return NULL;
+  hr_tensor_list_shape_of(a->shape, &shape);
+  hr_status_t status = hr_tensor_list_shape_merge(&shape, b->shape->rank, b->shape->dims);
+  if (!status) return NULL;
+  hr_status_release(status);
+  return HR_ERROR(INVALID_ARGUMENT, "Trying to add two lists of tensors with incompatible element shapes. One is %s and the other is %s",
+                  hr_pshape_format(a->shape, text[0]), hr_pshape_format(b->shape, text[1]));
+}
+
 static hr_status_t add_lists(hr_handle_t* sum, const hr_handle_t* other, int depth) {
   hr_tensor_list_t *a = hr_tensor_list_in(sum), *b = hr_tensor_list_in(other);
   HR_TRY(check_depth(depth));
-  if (sum->dtype != other->dtype || a->count != b->count)
-    return HR_ERROR(INVALID_ARGUMENT, "lists of %lld %s and %lld %s tensors cannot be added", (long long)a->count,
-                    hr_dtype_name((int)sum->dtype), (long long)b->count, hr_dtype_name((int)other->dtype));
+  if (sum->dtype != other->dtype)
+    return HR_ERROR(INVALID_ARGUMENT, "Trying to add two lists of tensors of different dtypes. One is %s and the other is %s",
+                    hr_dtype_name((int)sum->dtype), hr_dtype_name((int)other->dtype));
+  if (a->count != b->count)
+    return HR_ERROR(INVALID_ARGUMENT, "Trying to add two lists of tensors with different lengths. One is %lld and the other is %lld",
+                    (long long)a->count, (long long)b->count);
+  HR_TRY(check_addable(sum, other));
   for (int64_t i = 0; i < a->count; ++i) HR_TRY(add_items(&a->items[i], &b->items[i], depth));
   return NULL;
 }

@@ -8,7 +8,11 @@ hr_status_t hr_tensor_list_infer_element(hr_infer_t* s, int input, int list, con
   const hr_tensor_t* scalar = hr_infer_input(s, input)->rank == 0 ? hr_infer_const(s, input) : NULL;
   if (!scalar && hr_infer_input(s, input)->rank == 1) HR_TRY(hr_infer_const_as_shape(s, input, out));
   if (list >= 0) hr_infer_handle(s, list, &held, &known);
-  return known ? hr_infer_merge(s, *out, known, out) : NULL;
+  if (!known) return NULL;
+  char text[2][HR_SHAPE_TEXT];
+  const hr_pshape_t* stated = *out;
+  return hr_status_note(hr_infer_merge(s, stated, known, out), "Incompatible shapes during merge: %s vs. %s: ",
+                        hr_pshape_format(stated, text[0]), hr_pshape_format(known, text[1]));
 }
 
 void hr_tensor_list_infer_list(hr_infer_t* s, const hr_pshape_t* element) {

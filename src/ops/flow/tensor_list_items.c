@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists of tensors by element: made empty or of a length, read, set, grown at the end, resized; joined end to end. */
+#include <stdio.h>
 #include "ops/flow/tensor_list.h"
 #include "ops/flow/tensor_list_infer.h"
 
@@ -39,7 +40,8 @@ static hr_status_t make_empty(hr_kernel_ctx_t* k) {
 static hr_status_t reserve(hr_kernel_ctx_t* k) {
   int64_t count = 0;
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "num_elements", &count));
-  if (count < 0) return HR_ERROR(INVALID_ARGUMENT, "a list of %lld tensors", (long long)count);
+  if (count < 0)
+    return HR_ERROR(INVALID_ARGUMENT, "The num_elements to reserve must be a non negative number, but got %lld", (long long)count);
   return make(k, count, -1);
 }
 
@@ -72,7 +74,8 @@ static hr_status_t infer_element_shape(hr_infer_t* s) {
 static hr_status_t read_index(hr_kernel_ctx_t* k, int input, const char* verb, int64_t count, int64_t* out) {
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, input), "index", out));
   if (*out >= 0 && *out < count) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "Trying to %s element %lld in a list with %lld elements", verb, (long long)*out, (long long)count);
+  return HR_ERROR(INVALID_ARGUMENT, "Trying to %s element %lld in a list with %lld elements, counted from 0", verb, (long long)*out,
+                  (long long)count);
 }
 
 static hr_status_t get_item(hr_kernel_ctx_t* k) {
@@ -83,7 +86,7 @@ static hr_status_t get_item(hr_kernel_ctx_t* k) {
   HR_TRY(hr_tensor_list_input(k, 0, element_type(k), &h));
   HR_TRY(read_index(k, 1, "access", hr_tensor_list_in(h)->count, &at));
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 2), &shape));
-  HR_TRY(hr_tensor_list_get(h, at, &shape.s, &t));
+  HR_TRY(hr_tensor_list_get(h, at, &shape.s, true, &t));
   hr_output_move(k, 0, &t);
   return NULL;
 }
@@ -123,7 +126,7 @@ static hr_status_t set_item(hr_kernel_ctx_t* k) {
   HR_TRY(hr_tensor_list_edit(k, 0, 0, s->type, at + 1, &h));
   hr_tensor_list_t* l = hr_tensor_list_in(h);
   if (at >= l->count) l->count = at + 1;
-  return hr_tensor_list_set(h, at, hr_input(k, 2));
+  return hr_tensor_list_set(h, at, hr_input(k, 2), "Tried to set a tensor with incompatible shape at a list index. Item");
 }
 
 static void grad_set(hr_grad_ctx_t* g) {
@@ -147,7 +150,7 @@ static hr_status_t push_back(hr_kernel_ctx_t* k) {
     return HR_ERROR(INVALID_ARGUMENT, "Tried to push item into a full list of %lld elements (max_num_elements)", (long long)count);
   HR_TRY(hr_tensor_list_edit(k, 0, 0, element_type(k), count + 1, &h));
   hr_tensor_list_in(h)->count = count + 1;
-  return hr_tensor_list_set(h, count, hr_input(k, 1));
+  return hr_tensor_list_set(h, count, hr_input(k, 1), "Tried to append a tensor with incompatible shape to a list. Op");
 }
 
 static void grad_push(hr_grad_ctx_t* g) {
@@ -165,7 +168,7 @@ static hr_status_t pop_back(hr_kernel_ctx_t* k) {
   int64_t count = hr_tensor_list_in(h)->count;
   if (count == 0) return HR_ERROR(INVALID_ARGUMENT, "Trying to pop from an empty list");
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
-  HR_TRY(hr_tensor_list_get(h, count - 1, &shape.s, &t));
+  HR_TRY(hr_tensor_list_get(h, count - 1, &shape.s, false, &t));
   hr_output_move(k, 1, &t);
   HR_TRY(hr_tensor_list_edit(k, 0, 0, element_type(k), count, &h));
   hr_tensor_list_t* l = hr_tensor_list_in(h);
@@ -189,7 +192,7 @@ static hr_status_t resize(hr_kernel_ctx_t* k) {
   hr_handle_t* h = NULL;
   int64_t count = 0;
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "size", &count));
-  if (count < 0) return HR_ERROR(INVALID_ARGUMENT, "a list of %lld tensors", (long long)count);
+  if (count < 0) return HR_ERROR(INVALID_ARGUMENT, "TensorListSlice expects size to be non-negative. Got: %lld", (long long)count);
   HR_TRY(hr_tensor_list_edit(k, 0, 0, HR_DTYPE_INVALID, count, &h));
   hr_tensor_list_t* l = hr_tensor_list_in(h);
   while (l->count > count) hr_tensor_release(&l->items[--l->count]);
@@ -202,17 +205,45 @@ static void grad_resize(hr_grad_ctx_t* g) {
 }
 
 /* --- several lists ------------------------------------------------------------------------------------------------------------------- */
-static hr_status_t concat_lists(hr_kernel_ctx_t* k) {
-  hr_handle_t *a = NULL, *b = NULL, *list = NULL;
-  HR_TRY(hr_tensor_list_input(k, 0, element_type(k), &a));
-  HR_TRY(hr_tensor_list_input(k, 1, element_type(k), &b));
+/* Element i of a tensor of lists. */
+static hr_status_t list_at(const hr_kernel_ctx_t* k, int input, int64_t i, hr_handle_t** out) {
+  const hr_tensor_t* lists = hr_input(k, input);
+  hr_handle_t* h = lists->dtype == HR_VARIANT && i < lists->count ? ((hr_handle_t* const*)lists->data)[i] : NULL;
+  if (!h || !h->object || !hr_str_is(h->type_name, "TensorList") || h->dtype != element_type(k))
+    return HR_ERROR(INVALID_ARGUMENT, "element %lld of input %d is not a list of %s tensors", (long long)i, input,
+                    hr_dtype_name((int)element_type(k)));
+  *out = h;
+  return NULL;
+}
+
+static hr_status_t join_lists(const hr_handle_t* a, const hr_handle_t* b, hr_handle_t** out) {
   const hr_tensor_list_t *first = hr_tensor_list_in(a), *second = hr_tensor_list_in(b);
-  HR_TRY(hr_tensor_list_copy(a, first->count + second->count, &list));
-  hr_tensor_list_t* l = hr_tensor_list_in(list);
+  if ((a->shape || b->shape) && !hr_pshape_equal(a->shape ? a->shape : &hr_pshape_unknown, b->shape ? b->shape : &hr_pshape_unknown))
+    return HR_ERROR(INVALID_ARGUMENT, "lists to be joined must agree on their element shape");
+  HR_TRY(hr_tensor_list_copy(a, first->count + second->count, out));
+  hr_tensor_list_t* l = hr_tensor_list_in(*out);
   for (int64_t i = 0; i < second->count; ++i)
     if (second->items[i].buffer) hr_tensor_share(&second->items[i], &l->items[first->count + i]);
   l->count = first->count + second->count;
-  return hr_tensor_list_output(k, 0, list);
+  return NULL;
+}
+
+/* Two lists, or as many pairs of them as the inputs have elements. */
+static hr_status_t concat_lists(hr_kernel_ctx_t* k) {
+  const hr_tensor_t *a = hr_input(k, 0), *b = hr_input(k, 1);
+  hr_tensor_t* out = NULL;
+  char text[2][HR_SHAPE_TEXT];
+  if (!hr_shape_equal(&a->shape, &b->shape))
+    return HR_ERROR(INVALID_ARGUMENT, "input_a.shape() != input_b.shape(): %s vs. %s", hr_shape_format(&a->shape, text[0]),
+                    hr_shape_format(&b->shape, text[1]));
+  HR_TRY(hr_output(k, 0, &a->shape, &out));
+  for (int64_t i = 0; i < a->count; ++i) {
+    hr_handle_t *first = NULL, *second = NULL;
+    HR_TRY(list_at(k, 0, i, &first));
+    HR_TRY(list_at(k, 1, i, &second));
+    HR_TRY(join_lists(first, second, (hr_handle_t**)out->data + i));
+  }
+  return NULL;
 }
 
 /* Row i of the tensor goes to the end of list i. */
@@ -223,7 +254,9 @@ static hr_status_t push_row(hr_handle_t* list, const hr_tensor_t* rows, int64_t 
   HR_TRY(hr_tensor_rows(rows, i, i + 1, &row));
   hr_status_t status = hr_tensor_reshape(&row, &shape, &item);
   hr_tensor_list_t* l = hr_tensor_list_in(list);
-  if (!status) status = hr_tensor_list_set(list, l->count, &item);
+  char tried[96];
+  snprintf(tried, sizeof tried, "Tried to append a tensor with incompatible shape to a list at index %lld. Op", (long long)i);
+  if (!status) status = hr_tensor_list_set(list, l->count, &item, tried);
   if (!status) ++l->count;
   hr_tensor_release(&item);
   hr_tensor_release(&row);
@@ -237,10 +270,8 @@ static hr_status_t push_batch(hr_kernel_ctx_t* k) {
     return HR_ERROR(INVALID_ARGUMENT, "a batch must have a row for each of %lld lists", (long long)lists->count);
   HR_TRY(hr_output(k, 0, &lists->shape, &out));
   for (int64_t i = 0; i < lists->count; ++i) {
-    hr_handle_t *h = ((hr_handle_t*const*)lists->data)[i], **place = (hr_handle_t**)out->data + i;
-    if (!h || !h->object || !hr_str_is(h->type_name, "TensorList") || h->dtype != element_type(k))
-      return HR_ERROR(INVALID_ARGUMENT, "element %lld of input 0 is not a list of %s tensors", (long long)i,
-                      hr_dtype_name((int)element_type(k)));
+    hr_handle_t *h = NULL, **place = (hr_handle_t**)out->data + i;
+    HR_TRY(list_at(k, 0, i, &h));
     HR_TRY(hr_tensor_list_copy(h, hr_tensor_list_in(h)->count + 1, place));
     HR_TRY(push_row(*place, rows, i));
   }

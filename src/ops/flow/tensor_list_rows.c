@@ -26,14 +26,20 @@ static hr_status_t rows_prepare(hr_prepare_ctx_t* p, void* prepared) {
 
 /* --- to rows ------------------------------------------------------------------------------------------------------------------------- */
 /* count elements, of which element(i) is the i-th, as rows; each of the shape that all agree on. */
-static hr_status_t write_rows(hr_kernel_ctx_t* k, const hr_handle_t* h, const hr_tensor_list_shape_t* shape, int64_t count,
+static hr_status_t write_rows(hr_kernel_ctx_t* k, const hr_handle_t* h, hr_tensor_list_shape_t* shape, int64_t count,
                               const int64_t* which) {
   const hr_tensor_list_t* l = hr_tensor_list_in(h);
   hr_shape_t rows;
   hr_tensor_t* out = NULL;
-  if (!hr_pshape_to_shape(&shape->s, &rows))
-    return HR_ERROR(INVALID_ARGUMENT, "Tried to stack elements of an empty list with non-fully-defined element_shape: "
-                    "it has no elements, or only uninitialized ones");
+  HR_TRY(hr_tensor_list_merge_shapes(h, count, which, shape));
+  if (!hr_pshape_to_shape(&shape->s, &rows)) {
+    char text[HR_SHAPE_TEXT];
+    const char* what = which ? count ? "Tried to gather uninitialized tensors from a list with non-fully-defined element_shape"
+                                     : "Tried to gather 0-elements from a list with non-fully-defined shape"
+                       : count ? "Tried to stack list which only contains uninitialized tensors and has a non-fully-defined element_shape"
+                               : "Tried to stack elements of an empty list with non-fully-defined element_shape";
+    return HR_ERROR(INVALID_ARGUMENT, "%s: %s", what, hr_pshape_format(&shape->s, text));
+  }
   if (rows.rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a tensor of rank %d", rows.rank + 1);
   memmove(rows.dims + 1, rows.dims, (size_t)rows.rank++ * sizeof *rows.dims);
   rows.dims[0] = count;
@@ -60,7 +66,6 @@ static hr_status_t stack(hr_kernel_ctx_t* k) {
     return HR_ERROR(INVALID_ARGUMENT, "Operation expected a list with %lld elements but got a list with %lld elements", (long long)r->count,
                     (long long)count);
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
-  HR_TRY(hr_tensor_list_merge_shapes(h, &shape));
   return write_rows(k, h, &shape, count, NULL);
 }
 
@@ -76,7 +81,16 @@ static hr_value_t emit_from_tensor(hr_grad_ctx_t* g, hr_value_t rows) {
 
 static void grad_stack(hr_grad_ctx_t* g) { hr_grad_give(g, 0, emit_from_tensor(g, hr_grad_upstream(g, 0))); }
 
-static hr_status_t read_indices(const hr_tensor_t* t, int64_t limit, hr_kernel_ctx_t* k, hr_tensor_t* out) {
+static hr_status_t index_error(int64_t at, int64_t limit, bool scatters) {
+  if (!scatters)
+    return HR_ERROR(INVALID_ARGUMENT, "Trying to gather element %lld in a list with %lld elements, counted from 0", (long long)at,
+                    (long long)limit);
+  if (at < 0) return HR_ERROR(INVALID_ARGUMENT, "Indices in TensorListScatter must all be non-negative, not %lld", (long long)at);
+  return HR_ERROR(INVALID_ARGUMENT, "TensorListScatter: Trying to scatter at index %lld in list with size %lld", (long long)at,
+                  (long long)limit);
+}
+
+static hr_status_t read_indices(const hr_tensor_t* t, int64_t limit, bool scatters, hr_kernel_ctx_t* k, hr_tensor_t* out) {
   hr_shape_t shape = hr_shape_vector(t->count);
   if (t->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "indices must be a vector, not of rank %d", (int)t->shape.rank);
   HR_TRY(hr_temp(k, HR_I64, &shape, out));
@@ -85,9 +99,7 @@ static hr_status_t read_indices(const hr_tensor_t* t, int64_t limit, hr_kernel_c
     ((int64_t*)out->data)[i] = at;
     if (at >= 0 && at < limit) continue;
     hr_tensor_release(out);
-    return HR_ERROR(INVALID_ARGUMENT, "Trying to access element %lld in a list with %lld elements; indices must all be non-negative",
-                    (long long)at,
-                    (long long)limit);
+    return index_error(at, limit, scatters);
   }
   return NULL;
 }
@@ -99,9 +111,8 @@ static hr_status_t gather(hr_kernel_ctx_t* k) {
   hr_tensor_list_shape_t shape;
   HR_TRY(hr_tensor_list_input(k, 0, r->type, &h));
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 2), &shape));
-  HR_TRY(read_indices(hr_input(k, 1), hr_tensor_list_in(h)->count, k, &which));
-  hr_status_t status = hr_tensor_list_merge_shapes(h, &shape);
-  if (!status) status = write_rows(k, h, &shape, which.count, which.data);
+  HR_TRY(read_indices(hr_input(k, 1), hr_tensor_list_in(h)->count, false, k, &which));
+  hr_status_t status = write_rows(k, h, &shape, which.count, which.data);
   hr_tensor_release(&which);
   return status;
 }
@@ -129,7 +140,7 @@ static hr_status_t set_rows(hr_handle_t* h, int64_t at, const hr_tensor_t* rows,
   hr_shape_t shape = part.shape;
   if (drop) memmove(shape.dims, shape.dims + 1, (size_t)(--shape.rank) * sizeof *shape.dims);
   hr_status_t status = hr_tensor_reshape(&part, &shape, &item);
-  if (!status) status = hr_tensor_list_set(h, at, &item);
+  if (!status) status = hr_tensor_list_set(h, at, &item, "Specified a list with incompatible shape for the rows of a tensor. Row");
   hr_tensor_release(&item);
   hr_tensor_release(&part);
   return status;
@@ -179,7 +190,7 @@ static void grad_from(hr_grad_ctx_t* g) {
 
 static hr_status_t scatter_into(hr_handle_t* list, const hr_tensor_t* rows, const hr_tensor_t* which) {
   if (which->count > rows->shape.dims[0])
-    return HR_ERROR(INVALID_ARGUMENT, "Invalid number of rows in input tensor: %lld indices for %lld rows", (long long)which->count,
+    return HR_ERROR(INVALID_ARGUMENT, "Invalid number of rows in input tensor. Expected: %lld Actual: %lld", (long long)which->count,
                     (long long)rows->shape.dims[0]);
   for (int64_t i = 0; i < which->count; ++i) HR_TRY(set_rows(list, ((const int64_t*)which->data)[i], rows, i, i + 1, true));
   return NULL;
@@ -195,7 +206,8 @@ static hr_status_t scatter(hr_kernel_ctx_t* k) {
   HR_TRY(want_rows(hr_input(k, 0)));
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 2), &shape));
   if (hr_input_count(k) > 3) HR_TRY(hr_tensor_scalar_i64(hr_input(k, 3), "num_elements", &count));
-  HR_TRY(read_indices(hr_input(k, 1), count >= 0 ? count : INT32_MAX, k, &which));
+  if (count < -1) return HR_ERROR(INVALID_ARGUMENT, "TensorListScatter expects num_elements >= -1, found: %lld", (long long)count);
+  HR_TRY(read_indices(hr_input(k, 1), count >= 0 ? count : INT32_MAX, true, k, &which));
   for (int64_t i = 0; count < 0 && i < which.count; ++i) {
     int64_t largest = -1;
     for (int64_t j = 0; j < which.count; ++j)
@@ -228,7 +240,7 @@ static hr_status_t scatter_existing(hr_kernel_ctx_t* k) {
   hr_tensor_t which = {0};
   HR_TRY(want_rows(hr_input(k, 1)));
   HR_TRY(hr_tensor_list_input(k, 0, r->type, &h));
-  HR_TRY(read_indices(hr_input(k, 2), INT32_MAX, k, &which));
+  HR_TRY(read_indices(hr_input(k, 2), INT32_MAX, true, k, &which));
   int64_t needed = hr_tensor_list_in(h)->count;
   for (int64_t i = 0; i < which.count; ++i)
     if (((int64_t*)which.data)[i] >= needed) needed = ((int64_t*)which.data)[i] + 1;
@@ -250,41 +262,55 @@ static void grad_scatter_existing(hr_grad_ctx_t* g) {
 
 /* --- end to end --------------------------------------------------------------------------------------------------------------------------
  */
-/* The shape of a piece without its first axis: what the op, the list and all pieces say. */
-static hr_status_t piece_shape(const hr_handle_t* h, const hr_pshape_t* stated, hr_tensor_list_shape_t* out) {
-  const hr_tensor_list_t* l = hr_tensor_list_in(h);
-  out->s.rank = -1;
-  const hr_pshape_t* both[] = {stated, h->shape ? h->shape : &hr_pshape_unknown};
-  for (int i = 0; i < 2; ++i) {
-    if (both[i]->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "Concat requires elements to be at least vectors, found scalars instead");
-    if (both[i]->rank > 0) HR_TRY(hr_tensor_list_shape_merge(out, both[i]->rank - 1, both[i]->dims + 1));
-  }
-  for (int64_t i = 0; i < l->count; ++i) {
-    if (!l->items[i].buffer) continue;
-    if (l->items[i].shape.rank == 0) return HR_ERROR(INVALID_ARGUMENT,
-                                                     "Concat requires elements to be at least vectors, found scalars instead");
-    HR_TRY(hr_tensor_list_shape_merge(out, l->items[i].shape.rank - 1, l->items[i].shape.dims + 1));
-  }
+/* What the op and the list say of pieces, the shape of one without its first axis, also by all that are set, and the rows of those that are
+ * not set and have no length of their own: what is said, or what all that are set have. */
+typedef struct {
+  hr_tensor_list_shape_t *stated, *piece;
+  int64_t rows;
+} pieces_t;
+
+static const char few_axes[] = "Concat requires elements to be at least vectors, found scalars instead";
+
+static hr_status_t pieces_add(pieces_t* p, int64_t i, const hr_shape_t* item) {
+  if (item->rank == 0)
+    return HR_ERROR(INVALID_ARGUMENT, "Concat saw a scalar shape at index %lld but requires at least vectors", (long long)i);
+  HR_TRY(hr_tensor_list_shape_merge(p->piece, item->rank - 1, item->dims + 1));
+  if (p->stated->s.rank < 0 || p->stated->s.dims[0] < 0) p->rows = p->rows == -1 || p->rows == item->dims[0] ? item->dims[0] : -2;
   return NULL;
 }
 
-/* Output 1: how many rows each piece has; those that were not set take theirs from `leading` or the stated first dimension. */
-static hr_status_t piece_lengths(hr_kernel_ctx_t* k, const hr_handle_t* h, const hr_pshape_t* stated, const hr_tensor_t* leading,
-                                 int64_t* out_total) {
+static hr_status_t pieces_find(const hr_handle_t* h, const hr_pshape_t* stated, pieces_t* p) {
   const hr_tensor_list_t* l = hr_tensor_list_in(h);
+  hr_tensor_list_shape_of(stated, p->stated);
+  if (h->shape) HR_TRY(hr_tensor_list_shape_merge(p->stated, h->shape->rank, h->shape->dims));
+  if (p->stated->s.rank == 0) return HR_ERROR(INVALID_ARGUMENT, few_axes);
+  p->piece->s.rank = -1;
+  p->rows = p->stated->s.rank > 0 ? p->stated->s.dims[0] : -1;
+  if (p->stated->s.rank > 0) HR_TRY(hr_tensor_list_shape_merge(p->piece, p->stated->s.rank - 1, p->stated->s.dims + 1));
+  for (int64_t i = 0; i < l->count; ++i)
+    if (l->items[i].buffer) HR_TRY(pieces_add(p, i, &l->items[i].shape));
+  return NULL;
+}
+
+static hr_status_t piece_rows(const hr_tensor_list_t* l, int64_t i, const pieces_t* p, const hr_tensor_t* leading, int64_t* out) {
+  *out = p->rows;
+  if (l->items[i].buffer) *out = l->items[i].shape.dims[0];
+  else if (leading && i < leading->count) HR_TRY(hr_tensor_i64_at(leading, i, out));
+  if (*out >= 0) return NULL;
+  return HR_ERROR(INVALID_ARGUMENT, "List contains uninitialized tensor at index %lld but leading_dims has only %lld elements", (long long)i,
+                  (long long)(leading ? leading->count : 0));
+}
+
+/* Output 1: how many rows each piece has. */
+static hr_status_t piece_lengths(hr_kernel_ctx_t* k, const hr_tensor_list_t* l, const pieces_t* p, const hr_tensor_t* leading,
+                                 int64_t* out_total) {
   hr_shape_t shape = hr_shape_vector(l->count);
   hr_tensor_t* lengths = NULL;
   *out_total = 0;
   HR_TRY(hr_output(k, 1, &shape, &lengths));
   for (int64_t i = 0; i < l->count; ++i) {
-    int64_t rows = -1;
-    if (l->items[i].buffer)
-      rows = l->items[i].shape.dims[0];
-    else if (leading && i < leading->count)
-      HR_TRY(hr_tensor_i64_at(leading, i, &rows));
-    else if (stated->rank > 0)
-      rows = stated->dims[0];
-    if (rows < 0) return HR_ERROR(INVALID_ARGUMENT, "piece %lld was not set, and nothing says how many rows it has", (long long)i);
+    int64_t rows = 0;
+    HR_TRY(piece_rows(l, i, p, leading, &rows));
     ((int64_t*)lengths->data)[i] = rows;
     *out_total += rows;
     if (*out_total > INT64_MAX / 2) return HR_ERROR(INVALID_ARGUMENT, "the pieces have more rows than can be counted");
@@ -292,21 +318,34 @@ static hr_status_t piece_lengths(hr_kernel_ctx_t* k, const hr_handle_t* h, const
   return NULL;
 }
 
+static hr_status_t joined_shape(const hr_tensor_list_t* l, const pieces_t* p, hr_shape_t* rows) {
+  char text[HR_SHAPE_TEXT];
+  if (!hr_pshape_to_shape(&p->piece->s, rows)) {
+    hr_pshape_format(&p->piece->s, text);
+    if (l->count == 0)
+      return HR_ERROR(INVALID_ARGUMENT,
+                      "All except the first dimension must be fully defined when concating an empty tensor list. element_shape: %s", text);
+    return HR_ERROR(INVALID_ARGUMENT,
+                    "Trying to concat list with only uninitialized tensors but element_shape_except_first_dim is not fully defined: %s", text);
+  }
+  if (rows->rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a tensor of rank %d", rows->rank + 1);
+  memmove(rows->dims + 1, rows->dims, (size_t)rows->rank++ * sizeof *rows->dims);
+  return NULL;
+}
+
 static hr_status_t join(hr_kernel_ctx_t* k, const hr_pshape_t* stated, const hr_tensor_t* leading) {
   const rows_t* r = hr_prepared(k);
   hr_handle_t* h = NULL;
-  hr_tensor_list_shape_t piece;
+  hr_tensor_list_shape_t said, piece;
+  pieces_t pieces = {&said, &piece, -1};
   hr_shape_t rows;
   hr_tensor_t* out = NULL;
   int64_t total = 0, at = 0;
   HR_TRY(hr_tensor_list_input(k, 0, r->type, &h));
   const hr_tensor_list_t* l = hr_tensor_list_in(h);
-  HR_TRY(piece_shape(h, stated, &piece));
-  HR_TRY(piece_lengths(k, h, stated, leading, &total));
-  if (!hr_pshape_to_shape(&piece.s, &rows)) return HR_ERROR(INVALID_ARGUMENT,
-                                                            "All except the first dimension must be fully defined");
-  if (rows.rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a tensor of rank %d", rows.rank + 1);
-  memmove(rows.dims + 1, rows.dims, (size_t)rows.rank++ * sizeof *rows.dims);
+  HR_TRY(pieces_find(h, stated, &pieces));
+  HR_TRY(joined_shape(l, &pieces, &rows));
+  HR_TRY(piece_lengths(k, l, &pieces, leading, &total));
   rows.dims[0] = total;
   HR_TRY(hr_shape_check(&rows));
   HR_TRY(hr_output(k, 0, &rows, &out));
@@ -314,15 +353,8 @@ static hr_status_t join(hr_kernel_ctx_t* k, const hr_pshape_t* stated, const hr_
   const int64_t row = hr_shape_count_range(&rows, 1, rows.rank);
   for (int64_t i = 0; i < l->count; ++i) {
     int64_t length = 0;
-    if (l->items[i].buffer) {
-      HR_TRY(hr_tensor_copy_elements(out, at, &l->items[i], 0, l->items[i].count));
-      at += l->items[i].count;
-      continue;
-    }
-    if (leading && i < leading->count)
-      HR_TRY(hr_tensor_i64_at(leading, i, &length));
-    else
-      length = stated->rank > 0 ? stated->dims[0] : 0;
+    HR_TRY(piece_rows(l, i, &pieces, leading, &length));
+    if (l->items[i].buffer) HR_TRY(hr_tensor_copy_elements(out, at, &l->items[i], 0, l->items[i].count));
     at += length * row;
   }
   return NULL;
@@ -350,17 +382,18 @@ static void grad_concat(hr_grad_ctx_t* g) {
 
 static hr_status_t check_lengths(const hr_tensor_t* lengths, int64_t rows) {
   int64_t total = 0;
-  if (lengths->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "lengths must be a vector, not of rank %d", (int)lengths->shape.rank);
+  char text[HR_SHAPE_TEXT];
+  if (lengths->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "Expected lengths to be a vector, received shape: %s", hr_shape_format(&lengths->shape, text));
   for (int64_t i = 0; i < lengths->count; ++i) {
     int64_t n = ((const int64_t*)lengths->data)[i];
-    if (n < 0 || n > rows - total)
-      return HR_ERROR(INVALID_ARGUMENT, "Invalid value in lengths: length %lld is %lld, of %lld rows %lld are left", (long long)i,
-                      (long long)n, (long long)rows,
-                      (long long)(rows - total));
+    if (n < 0) return HR_ERROR(INVALID_ARGUMENT, "Invalid value in lengths: %lld", (long long)n);
+    if (n > rows - total)
+      return HR_ERROR(INVALID_ARGUMENT, "Attempting to slice %lld rows at %lld from tensor with length %lld (lengths[%lld])", (long long)n,
+                      (long long)total, (long long)rows, (long long)i);
     total += n;
   }
-  return total == rows ? NULL : HR_ERROR(INVALID_ARGUMENT, "Unused values in tensor: the lengths add up to %lld of %lld rows",
-                                         (long long)total, (long long)rows);
+  return total == rows ? NULL : HR_ERROR(INVALID_ARGUMENT, "Unused values in tensor. Length of tensor: %lld Values used: %lld",
+                                         (long long)rows, (long long)total);
 }
 
 static hr_status_t split(hr_kernel_ctx_t* k) {
