@@ -105,8 +105,8 @@ static hr_status_t joined_shape(const reading_t* r, int axis_of, hr_shape_t* out
   if (r->count == 0) {
     if (!hr_pshape_to_shape(r->known, &rest))
       return HR_ERROR(UNIMPLEMENTED,
-                      "TensorArray has size zero, but element shape%s %s is not fully defined. Currently only static shapes are supported when %s "
-                      "zero-size TensorArrays (attr element_shape)",
+                      "TensorArray has size zero, but element shape%s %s is not fully defined. Currently only static shapes are supported "
+                      "when %s zero-size TensorArrays (attr element_shape)",
                       axis_of ? "_except0" : "", hr_pshape_format(r->known, text), axis_of ? "concatenating" : "packing");
   } else {
     const hr_shape_t* first = &r->values[0].shape;

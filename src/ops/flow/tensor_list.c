@@ -18,8 +18,9 @@ hr_status_t hr_tensor_list_shape_read(const hr_tensor_t* t, hr_tensor_list_shape
   out->s.rank = -1;
   if (t->shape.rank == 0) {
     HR_TRY(hr_tensor_i64_at(t, 0, &dim));
-    return dim == -1 ? NULL
-                     : HR_ERROR(INVALID_ARGUMENT, "The only valid scalar shape tensor is the fully unknown shape specified as -1, not %lld", (long long)dim);
+    if (dim == -1) return NULL;
+    return HR_ERROR(INVALID_ARGUMENT, "The only valid scalar shape tensor is the fully unknown shape specified as -1, not %lld",
+                    (long long)dim);
   }
   if (t->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "element_shape must be at most rank 1 but is rank %d", (int)t->shape.rank);
   if (t->count > HR_MAX_RANK)

@@ -297,8 +297,8 @@ static hr_status_t piece_rows(const hr_tensor_list_t* l, int64_t i, const pieces
   if (l->items[i].buffer) *out = l->items[i].shape.dims[0];
   else if (leading && i < leading->count) HR_TRY(hr_tensor_i64_at(leading, i, out));
   if (*out >= 0) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "List contains uninitialized tensor at index %lld but leading_dims has only %lld elements", (long long)i,
-                  (long long)(leading ? leading->count : 0));
+  return HR_ERROR(INVALID_ARGUMENT, "List contains uninitialized tensor at index %lld but leading_dims has only %lld elements",
+                  (long long)i, (long long)(leading ? leading->count : 0));
 }
 
 /* Output 1: how many rows each piece has. */
@@ -326,7 +326,8 @@ static hr_status_t joined_shape(const hr_tensor_list_t* l, const pieces_t* p, hr
       return HR_ERROR(INVALID_ARGUMENT,
                       "All except the first dimension must be fully defined when concating an empty tensor list. element_shape: %s", text);
     return HR_ERROR(INVALID_ARGUMENT,
-                    "Trying to concat list with only uninitialized tensors but element_shape_except_first_dim is not fully defined: %s", text);
+                    "Trying to concat list with only uninitialized tensors but element_shape_except_first_dim is not fully defined: %s",
+                    text);
   }
   if (rows->rank == HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "a tensor of rank %d", rows->rank + 1);
   memmove(rows->dims + 1, rows->dims, (size_t)rows->rank++ * sizeof *rows->dims);
@@ -383,7 +384,8 @@ static void grad_concat(hr_grad_ctx_t* g) {
 static hr_status_t check_lengths(const hr_tensor_t* lengths, int64_t rows) {
   int64_t total = 0;
   char text[HR_SHAPE_TEXT];
-  if (lengths->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "Expected lengths to be a vector, received shape: %s", hr_shape_format(&lengths->shape, text));
+  if (lengths->shape.rank != 1)
+    return HR_ERROR(INVALID_ARGUMENT, "Expected lengths to be a vector, received shape: %s", hr_shape_format(&lengths->shape, text));
   for (int64_t i = 0; i < lengths->count; ++i) {
     int64_t n = ((const int64_t*)lengths->data)[i];
     if (n < 0) return HR_ERROR(INVALID_ARGUMENT, "Invalid value in lengths: %lld", (long long)n);
