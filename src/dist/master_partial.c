@@ -66,6 +66,7 @@ static hr_status_t make_checks(hr_master_partial_t* p, hr_graph_t* g) {
 
 static hr_status_t prepare_partial(hr_master_partial_t* p, hr_master_session_t* s) {
   hr_master_names_t* n = &p->names;
+  if (n->fetch_names.count == 0 && n->target_names.count == 0) return hr_signature_nothing();
   HR_TRY(hr_master_names_find(n, s->graph));
   HR_TRY(check_once(n->feeds, n->feed_names.count, "fed"));
   HR_TRY(check_once(n->fetches, n->fetch_names.count, "fetched"));
@@ -196,15 +197,15 @@ static hr_status_t check_piece(hr_master_partial_t* p, hr_graph_t* g, const hr_r
   for (int32_t i = 0; i < part->feed_count; ++i) {
     const char* name = part->feeds[i].node->name.data;
     feeds[i] = find_place(n->feeds, n->feed_names.count, part->feeds[i]);
-    if (feeds[i] < 0) return HR_ERROR(INVALID_ARGUMENT, "the feed '%s' was not named when the partial run was set up", name);
-    if (p->fed[feeds[i]]) return HR_ERROR(INVALID_ARGUMENT, "'%s' has already been fed in this partial run", name);
+    if (feeds[i] < 0) return HR_ERROR(INVALID_ARGUMENT, "the feed '%s' was not specified in partial_run_setup.", name);
+    if (p->fed[feeds[i]]) return HR_ERROR(INVALID_ARGUMENT, "'%s' has already been fed.", name);
     HR_TRY(hr_session_check_feed(&p->checks[feeds[i]], &part->feed_values[i]));
   }
   for (int32_t i = 0; i < part->fetch_count; ++i) {
     const char* name = part->fetches[i].node->name.data;
     fetches[i] = find_place(n->fetches, n->fetch_names.count, part->fetches[i]);
-    if (fetches[i] < 0) return HR_ERROR(INVALID_ARGUMENT, "the fetch '%s' was not named when the partial run was set up", name);
-    if (p->fetched[fetches[i]]) return HR_ERROR(INVALID_ARGUMENT, "'%s' has already been fetched in this partial run", name);
+    if (fetches[i] < 0) return HR_ERROR(INVALID_ARGUMENT, "the fetch '%s' was not specified in partial_run_setup.", name);
+    if (p->fetched[fetches[i]]) return HR_ERROR(INVALID_ARGUMENT, "'%s' has already been fetched.", name);
   }
   HR_TRY(check_once(part->feeds, part->feed_count, "fed"));
   HR_TRY(check_once(part->fetches, part->fetch_count, "fetched"));

@@ -110,7 +110,7 @@ static hr_status_t find_endpoint(const hr_value_t* all, int32_t count, hr_value_
     *out = i;
     return NULL;
   }
-  return HR_ERROR(INVALID_ARGUMENT, "the %s '%s:%d' was not named when the partial run was set up", what, v.node ? v.node->name.data : "",
+  return HR_ERROR(INVALID_ARGUMENT, "the %s '%s:%d' was not specified in partial_run_setup.", what, v.node ? v.node->name.data : "",
                   v.index);
 }
 
@@ -119,7 +119,7 @@ static hr_status_t check_part_feeds(const hr_partial_run_t* p, const hr_run_t* p
   for (int32_t i = 0; i < part->feed_count; ++i) {
     HR_TRY(find_endpoint(p->signature.feeds, p->signature.feed_count, part->feeds[i], "feed", &places[i]));
     if (hr_partial_is_fed(p->partial, places[i]))
-      return HR_ERROR(INVALID_ARGUMENT, "'%s:%d' has already been fed in this partial run", part->feeds[i].node->name.data,
+      return HR_ERROR(INVALID_ARGUMENT, "'%s:%d' has already been fed.", part->feeds[i].node->name.data,
                       part->feeds[i].index);
     HR_TRY(hr_session_check_feed(&p->checks[places[i]], &part->feed_values[i]));
   }
@@ -131,7 +131,7 @@ static hr_status_t check_part_fetches(const hr_partial_run_t* p, const hr_run_t*
     HR_TRY(find_endpoint(p->signature.fetches, p->signature.fetch_count, part->fetches[i], "fetch", &places[i]));
     const char* name = part->fetches[i].node->name.data;
     if (p->fetched[places[i]])
-      return HR_ERROR(INVALID_ARGUMENT, "'%s:%d' has already been fetched in this partial run", name, part->fetches[i].index);
+      return HR_ERROR(INVALID_ARGUMENT, "'%s:%d' has already been fetched.", name, part->fetches[i].index);
     if (!hr_partial_can_fetch(p->partial, places[i]))
       return HR_ERROR(INVALID_ARGUMENT, "'%s:%d' cannot be fetched yet: it depends on feeds that have not been given", name,
                       part->fetches[i].index);

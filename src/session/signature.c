@@ -51,9 +51,12 @@ hr_status_t hr_signature_check_ends(const hr_signature_t* s, const hr_graph_t* g
   return NULL;
 }
 
+hr_status_t hr_signature_nothing(void) {
+  return HR_ERROR(INVALID_ARGUMENT, "nothing to run: specify at least one target to fetch or execute, there is neither");
+}
+
 hr_status_t hr_signature_check(const hr_signature_t* s, const hr_graph_t* g) {
-  if (s->fetch_count == 0 && s->target_count == 0)
-    return HR_ERROR(INVALID_ARGUMENT, "nothing to run: at least one fetch or target must be given");
+  if (s->fetch_count == 0 && s->target_count == 0) return hr_signature_nothing();
   return hr_signature_check_ends(s, g);
 }
 

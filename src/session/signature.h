@@ -20,6 +20,7 @@ static inline hr_signature_t hr_signature_of(const hr_run_t* run) {
 uint64_t hr_signature_hash(const hr_signature_t* s);
 bool hr_signature_equal(const hr_signature_t* a, const hr_signature_t* b);
 /* INVALID_ARGUMENT: nothing asked for, or something that is not of graph g. */
+HR_MUST_USE hr_status_t hr_signature_nothing(void); /* what is said of a run without fetches and targets */
 HR_MUST_USE hr_status_t hr_signature_check(const hr_signature_t* s, const hr_graph_t* g);
 /* Likewise, of what may ask for nothing: a piece of a partial run. */
 HR_MUST_USE hr_status_t hr_signature_check_ends(const hr_signature_t* s, const hr_graph_t* g);

@@ -50,8 +50,8 @@ static hr_status_t resolve_dims(const hr_shape_t* from, hr_shape_t* wanted) {
   }
   if (asks_zero) known = 0;
   if (known != count)
-    return HR_ERROR(INVALID_ARGUMENT, "Input to reshape is a tensor with %lld values, but the requested shape %s has %lld",
-                    (long long)count, hr_shape_format(wanted, text), (long long)known);
+    return HR_ERROR(INVALID_ARGUMENT, "Input to reshape is a tensor with %lld values, but the requested shape has %lld: %s",
+                    (long long)count, (long long)known, hr_shape_format(wanted, text));
   return hr_shape_check(wanted);
 }
 

@@ -31,7 +31,8 @@ HR_MUST_USE hr_status_t hr_tensor_list_set(hr_handle_t* h, int64_t at, const hr_
 /* The element, zeros if it was not set: its shape must be known then from the list, `shape` and, with `like_others`, other elements. */
 HR_MUST_USE hr_status_t hr_tensor_list_get(const hr_handle_t* h, int64_t at, const hr_pshape_t* shape, bool like_others, hr_tensor_t* out);
 /* Takes in what the list's shape says, and those of the set ones of `count` elements at which[i]; NULL: of all. */
-HR_MUST_USE hr_status_t hr_tensor_list_merge_shapes(const hr_handle_t* h, int64_t count, const int64_t* which, hr_tensor_list_shape_t* into);
+HR_MUST_USE hr_status_t hr_tensor_list_merge_shapes(const hr_handle_t* h, int64_t count, const int64_t* which,
+                                                    hr_tensor_list_shape_t* into);
 
 /* An element_shape input: a vector, or the scalar -1 for unknown. */
 HR_MUST_USE hr_status_t hr_tensor_list_shape_read(const hr_tensor_t* t, hr_tensor_list_shape_t* out);
