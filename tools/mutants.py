@@ -2,53 +2,95 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes random operators and constants in src/, one at a time, and reports how many make a test fail: tools/mutants.py --count 200
 
-Works on a copy of the tree (build/mutants/tree) with its own build. A mutant is killed if the build, a C test, or a golden case of the
-ops in the changed file fails. What survives is printed as a diff line: either a test is missing or the line does nothing."""
-import argparse, os, random, re, shutil, subprocess, sys, time
+The tree is copied and built once; every test runs once on it and leaves the lines of src/ that it runs. A change then costs the compilation
+of its file and one link; of the tests only those run that run the changed line, until one fails. What survives is printed with its line:
+a test is missing, or the line does nothing. Not counted, and replaced by another change: one that does not compile, one of which an
+optimizing compiler makes the same code, and one on a line that tools/mutation/skip.txt declares to choose speed alone."""
+import argparse, collections, concurrent.futures, os, queue, random, shutil, sys, time
+from mutation import build as building, points, tests
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#[^\n]*', re.S | re.M)
-SWAPS = {"<=": "<", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&", " + ": " - ", " - ": " + ", " < ": " <= ", " > ": " >= ",
-         " * ": " / ", "++": "--", "true": "false", "false": "true", "+=": "-=", "-=": "+="}
-POINT = re.compile(r"<=|>=|==|!=|&&|\|\|| \+ | - | < | > |(?<=\w) \* (?=\w)|\+\+|\+=|-=|\btrue\b|\bfalse\b|(?<![\w.])\d+(?![\w.])")
 
 
-def points(text):
-    """Offsets and replacements in code: not in comments, literals or directives."""
-    blank = TOKEN.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
-    for m in POINT.finditer(blank):
-        old = m.group()
-        yield m.start(), old, SWAPS.get(old) or str(int(old, 0) + 1 if not old.startswith("0") or old == "0" else 1)
+def copied(folder):
+    """A copy of the tree, with the times of its files: what has not changed is not built again."""
+    tree = os.path.join(folder, "tree")
+    shutil.rmtree(tree, ignore_errors=True)
+    shutil.copytree(ROOT, tree, symlinks=True, ignore=lambda where, names: {".git", "build", "shared"} & set(names) if where == ROOT else set())
+    return tree
 
 
-def run(command, cwd, limit):
-    try:
-        return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=limit).returncode
-    except subprocess.TimeoutExpired:
-        return -1
+class Trial:
+    """Runs changes, several at a time, each in a worker of its own."""
+
+    def __init__(self, a, build, tree_map):
+        self.a, self.build, self.map = a, build, tree_map
+        self.workers = queue.Queue()
+        for k in range(a.jobs):
+            self.workers.put(building.Worker(build, k))
+
+    def judge(self, point):
+        worker = self.workers.get()
+        try:
+            return self.judge_in(worker, point)
+        finally:
+            worker.restore()
+            self.workers.put(worker)
+
+    def judge_in(self, worker, point):
+        """What becomes of a change: (kind, note); kinds are killed, survives, build and same."""
+        bits = self.map.of_point(point)
+        if not worker.apply(point):
+            return "build", ""
+        spent, ran = 0.0, 0
+        for test in self.map.in_order(bits, point.path):
+            if spent and spent + test.seconds > self.a.budget:
+                continue
+            code, _, _ = test.run(self.build, worker.lib, os.path.join(worker.folder, "work"), tests.LIMIT * (test.seconds + 1))
+            spent, ran = spent + test.seconds, ran + 1
+            if code:
+                return "killed", test.name
+        if worker.is_same_code(point):
+            return "same", ""
+        return "survives", "no test runs the line" if not bits else "after %d of %d tests" % (ran, bits.bit_count())
 
 
-def ops_of(tree, path):
-    """The ops whose manifest home is this file or its folder."""
-    home = re.sub(r"(\.vec)?\.\w+$", "", path[len("src/ops/"):])
-    with open(os.path.join(tree, "src/manifest/ops.def")) as f:
-        rows = re.findall(r"^HR_OP\((\w+),\s*([^)]+)\)", f.read(), re.M)
-    near = [n for n, h in rows if h == home]
-    return near or [n for n, h in rows if os.path.dirname(h) == os.path.dirname(home)]
+def drawn(a, build, skips, counts):
+    """Changes in a random order; those that are not tried are counted."""
+    every = list(points.of_tree(build.tree, lambda path: a.only in path))
+    random.Random(a.seed).shuffle(every)
+    for point in every:
+        if not build.measured(point.path):
+            counts["of files that this build does not compile"] += 1
+        elif skips.why(point):
+            counts["declared to choose speed alone (tools/mutation/skip.txt)"] += 1
+        else:
+            yield point
 
 
-def is_killed(a, tree, build, path):
-    if run(["cmake", "--build", build, "--target", "all", "--target", "tests"], tree, 900):
-        return "build"
-    folder = path.split("/")[1]
-    folders = ["unit/" + folder] if folder in ("base", "tensor", "wire", "io") else []
-    command = [sys.executable, "tests/run_tests.py", "--build", build, "--no-build", "--isas", "best"]
-    if folders and run(command + ["--only", "programs", "--folders", ",".join(folders)], tree, a.limit):
-        return "unit"
-    ops = ops_of(tree, path) if path.startswith("src/ops/") else ["Add", "Reshape", "ConcatV2", "Assign", "MatMul", "StridedSlice"]
-    if ops and run(command + ["--only", "golden", "--ops", " ".join(ops[:40])], tree, a.limit):
-        return "golden"
-    return "programs" if run(command + ["--only", "programs"], tree, a.limit) else None
+def try_all(a, trial, changes, counts):
+    """Tries changes until a.count are judged; returns those that survive."""
+    judged, survivors, running = 0, [], {}
+    with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
+        while True:
+            while len(running) < min(a.jobs, a.count - judged):
+                point = next(changes, None)
+                if not point:
+                    break
+                running[pool.submit(trial.judge, point)] = point
+            if not running:
+                return judged, survivors
+            done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in done:
+                point, (kind, note) = running.pop(future), future.result()
+                if kind in ("build", "same"):
+                    counts["that do not compile" if kind == "build" else "of which the compiler makes the same code"] += 1
+                    continue
+                judged += 1
+                print("%3d/%d %-8s %s   %s" % (judged, a.count, kind, point, note), flush=True)
+                if kind == "survives":
+                    survivors.append(point)
+                    print("        " + point.source(), flush=True)
 
 
 def main():
@@ -57,40 +99,29 @@ def main():
     p.add_argument("--build", default=os.path.join(ROOT, "build", "mutants"))
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--only", default="", help="files whose path has this in it")
-    p.add_argument("--limit", type=int, default=300, help="seconds for one run of the tests")
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
+    p.add_argument("--budget", type=float, default=60, help="seconds of tests after which a change survives")
     p.add_argument("--at-least", type=float, default=0, help="percent killed below which the run fails")
     a = p.parse_args()
-    tree, build = os.path.join(os.path.abspath(a.build), "tree"), os.path.join(os.path.abspath(a.build), "build")
-    shutil.rmtree(tree, ignore_errors=True)
-    shutil.copytree(ROOT, tree, symlinks=True, ignore=lambda folder, names: {".git", "build"} & set(names) if folder == ROOT else set())
-    if run(["cmake", "-G", "Ninja", "-S", tree, "-B", build, "-DCMAKE_C_FLAGS_RELEASE=-O1"], tree, 120) or is_killed(a, tree, build, "src/base/none.c"):
+    start, folder = time.monotonic(), os.path.abspath(a.build)
+    build = building.Build(copied(folder), os.path.join(folder, "build"), sys.executable)
+    fault = build.make()
+    if fault:
+        print("mutants: the unchanged tree does not build\n" + fault)
+        return 1
+    tree_map = tests.Map(build, a.jobs)
+    tree_map.measure(print)
+    if len(tree_map.bad) > len(tree_map.tests) / 10:
         print("mutants: the unchanged tree does not pass its tests; run `make test` first")
         return 1
-    files = []
-    for where, _, names in os.walk(os.path.join(tree, "src")):
-        files += [os.path.join(where, n) for n in sorted(names) if n.endswith((".c", ".inc", ".def")) and a.only in os.path.join(where, n)]
-    every = []
-    for path in sorted(files):
-        with open(path) as f:
-            every += [(path, *point) for point in points(f.read())]
-    chosen = random.Random(a.seed).sample(every, min(a.count, len(every)))
-    killed, start = 0, time.monotonic()
-    for n, (path, at, old, new) in enumerate(chosen, 1):
-        with open(path) as f:
-            text = f.read()
-        with open(path, "w") as f:
-            f.write(text[:at] + new + text[at + len(old):])
-        name = os.path.relpath(path, tree)
-        how = is_killed(a, tree, build, name)
-        with open(path, "w") as f:
-            f.write(text)
-        killed += how is not None
-        line = text.count("\n", 0, at) + 1
-        print("%3d/%d %-8s %s:%d '%s' -> '%s'" % (n, len(chosen), how or "SURVIVES", name, line, old.strip(), new.strip()), flush=True)
-        if not how:
-            print("        " + text.splitlines()[line - 1].strip())
-    share = 100.0 * killed / len(chosen) if chosen else 0
-    print("mutants: %d of %d killed (%.0f %%) in %.0f s" % (killed, len(chosen), share, time.monotonic() - start))
+    print("mutants: %d tests, built and measured in %.0f s" % (len(tree_map.tests), time.monotonic() - start), flush=True)
+    counts, start = collections.Counter(), time.monotonic()
+    skips = points.Skips(os.path.join(build.tree, "tools/mutation/skip.txt"))
+    judged, survivors = try_all(a, Trial(a, build, tree_map), drawn(a, build, skips, counts), counts)
+    for why, count in sorted(counts.items()):
+        print("mutants: %d more drawn %s" % (count, why))
+    share = 100.0 * (judged - len(survivors)) / judged if judged else 0
+    print("mutants: %d of %d killed (%.1f %%) in %.0f s" % (judged - len(survivors), judged, share, time.monotonic() - start))
     return share < a.at_least
 
 
