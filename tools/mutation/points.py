@@ -42,19 +42,20 @@ def of_tree(tree, wanted):
 
 
 class Skips:
-    """Rows of a file: a pattern of paths, a pattern of lines, why; separated by two or more spaces."""
+    """Rows of a file: a pattern of paths, one of lines, one of changes ("1 -> 2"), why; separated by two or more spaces."""
 
     def __init__(self, path):
         self.rows = []
         with open(path) as f:
             for line in f:
                 if line.strip() and not line.startswith("#"):
-                    place, text, why = re.split(r"\s{2,}", line.strip(), maxsplit=2)
-                    self.rows.append((re.compile(place), re.compile(text), why))
+                    place, text, change, why = re.split(r"\s{2,}", line.strip(), maxsplit=3)
+                    self.rows.append((re.compile(place), re.compile(text), re.compile(change), why))
 
     def why(self, point):
-        line = point.source()
-        return next((why for place, text, why in self.rows if place.fullmatch(point.path) and text.search(line)), None)
+        line, made = point.source(), "%s -> %s" % (point.old.strip(), point.new.strip())
+        return next((why for place, text, change, why in self.rows
+                     if place.fullmatch(point.path) and text.search(line) and change.fullmatch(made)), None)
 
 
 def definition(lines, number):
