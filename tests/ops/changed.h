@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changed copies of a golden case's tensors: an index too far, a dimension more or fewer, nothing at all. The changes are drawn from a state
+/* Changed copies of a golden case's tensors: an index too far, a dimension more or fewer, nothing at all. Changes are drawn from a state
  * that changed_start sets: the same text and seed give the same changes on every machine. */
 #ifndef HR_TESTS_OPS_CHANGED_H
 #define HR_TESTS_OPS_CHANGED_H

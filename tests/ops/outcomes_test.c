@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of golden cases whose inputs are changed: the code, or each output's type, shape and (unless it is floating) values, are those
+/* What becomes of golden cases with changed inputs: the code, or the type, shape and (unless it is floating) values of each output, are those
  * of tests/ops/outcomes.txt. Golden cases say what is right; this record says that nothing at the borders between right and wrong has moved
  * unnoticed: index ranges, ranks, checks of shape functions, empty tensors. A change that is wanted is recorded with
  * tests/ops/record_outcomes.py, and the difference of outcomes.txt belongs to the commit.
@@ -21,7 +21,7 @@ static const size_t most_bytes = (size_t)64 << 20; /* a block; more is refused a
 static FILE *recorded, *written;
 static int64_t compared;
 
-/* --- an outcome as text ---------------------------------------------------------------------------------------------------------------- */
+/* --- an outcome as text -------------------------------------------------------------------------------------------------------------  */
 
 static void outcome_add(char* text, const char* format, ...) {
   const size_t used = strlen(text);
@@ -156,7 +156,8 @@ static void import_changed_shapes(op_case_t* t, char* text) {
 
 /* A step that was too slow, or asked for more than there is, says nothing of the op. */
 static bool is_outcome_of_the_machine(const char* field) {
-  return !strcmp(field, "-") || strstr(field, "v4") || strstr(field, ";4") || strstr(field, "v8") || strstr(field, ";8") || strstr(field, "s8");
+  return !strcmp(field, "-") || strstr(field, "v4") || strstr(field, ";4") || strstr(field, "v8") || strstr(field, ";8") ||
+         strstr(field, "s8");
 }
 
 static void check_row(const char* op, int number, char fields[RUNS][FIELD]) {
