@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of golden cases with changed inputs: the code, or the type, shape and (unless it is floating) values of each output, are those
+/* What becomes of golden cases with changed inputs: the code, or the type, shape and (unless it is floating) values of an output, are those
  * of tests/ops/outcomes.txt. Golden cases say what is right; this record says that nothing at the borders between right and wrong has moved
  * unnoticed: index ranges, ranks, checks of shape functions, empty tensors. A change that is wanted is recorded with
  * tests/ops/record_outcomes.py, and the difference of outcomes.txt belongs to the commit.
