@@ -5,7 +5,9 @@
  * tests/ops/record_outcomes.py, and the difference of outcomes.txt belongs to the commit.
  *
  * A row: op, number of the case, and RUNS fields. Fields that begin with v are steps with changed values, those with s are graphs whose
- * inputs have other or partly unknown shapes, or other constants. "-": not the same on all machines, not compared.
+ * inputs have other or partly unknown shapes, or other constants, g is the digest of the case's graph with its gradients. In the row
+ * before an op's cases (number -1), d is the digest of its definition and k that of its kernels. "-": not the same on all machines, not
+ * compared.
  * HEADRACE_OUTCOMES=FILE writes what there is instead; HEADRACE_TEST_OPS="Add Conv2D" confines the ops. */
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +18,7 @@
 #include "test.h"
 #include "tensorflow/c/c_api.h"
 
-enum { VALUE_RUNS = 2, SHAPE_RUNS = 3, RUNS = VALUE_RUNS + SHAPE_RUNS, MOST_CASES = 16, MOST_CASE_BYTES = 20000, FIELD = 600 };
+enum { VALUE_RUNS = 2, SHAPE_RUNS = 3, RUNS = VALUE_RUNS + SHAPE_RUNS + 1, MOST_CASES = 16, MOST_CASE_BYTES = 20000, FIELD = 600 };
 static const size_t most_bytes = (size_t)64 << 20; /* a block; more is refused as if memory had run out */
 static FILE *recorded, *written;
 static int64_t compared;
@@ -152,6 +154,32 @@ static void import_changed_shapes(op_case_t* t, char* text) {
   TF_DeleteStatus(s);
 }
 
+/* --- definitions and graphs -------------------------------------------------------------------------------------------------------------- */
+
+static void digest_buffer(TF_Buffer* b, TF_Status* s, const char* what, char* text) {
+  const bool good = b && TF_GetCode(s) == TF_OK;
+  outcome_add(text, "%s%06x", what, good ? (unsigned)hr_hash(b->data, b->length, 1) & 0xffffff : 0u);
+  TF_DeleteBuffer(b);
+}
+
+static void digest_graph(op_case_t* t, char* text) {
+  TF_Buffer* b = TF_NewBuffer();
+  TF_GraphToGraphDef(t->graph, b, t->status);
+  digest_buffer(b, t->status, "g", text);
+}
+
+static void digest_op(const char* op, char fields[RUNS][FIELD]) {
+  TF_Graph* g = TF_NewGraph();
+  TF_Status* s = TF_NewStatus();
+  TF_Buffer* b = TF_NewBuffer();
+  TF_GraphGetOpDef(g, op, b, s);
+  digest_buffer(b, s, "d", fields[0]);
+  digest_buffer(TF_GetRegisteredKernelsForOp(op, s), s, "k", fields[1]);
+  for (int i = 2; i < RUNS; ++i) outcome_add(fields[i], "-");
+  TF_DeleteStatus(s);
+  TF_DeleteGraph(g);
+}
+
 /* --- the record ----------------------------------------------------------------------------------------------------------------------- */
 
 /* A step that was too slow, or asked for more than there is, says nothing of the op. */
@@ -162,7 +190,7 @@ static bool is_outcome_of_the_machine(const char* field) {
 
 static void check_row(const char* op, int number, char fields[RUNS][FIELD]) {
   char want_op[128] = "", want[RUNS][FIELD];
-  int want_number = -1;
+  int want_number = -2;
   if (written) {
     fprintf(written, "%s %d", op, number);
     for (int i = 0; i < RUNS; ++i) fprintf(written, " %s", is_outcome_of_the_machine(fields[i]) ? "-" : fields[i]);
@@ -171,7 +199,7 @@ static void check_row(const char* op, int number, char fields[RUNS][FIELD]) {
   }
   while (fscanf(recorded, "%127s %d", want_op, &want_number) == 2) {
     for (int i = 0; i < RUNS; ++i)
-      if (fscanf(recorded, "%599s", want[i]) != 1) want_number = -1;
+      if (fscanf(recorded, "%599s", want[i]) != 1) want_number = -2;
     if (!strcmp(want_op, op) && want_number == number) break;
   }
   if (strcmp(want_op, op) || want_number != number) {
@@ -198,7 +226,8 @@ static void check_case(const golden_case_t* c, int number, void* arg) {
     for (int i = 0; i < RUNS; ++i) {
       changed_start(name, (uint64_t)i + 100);
       if (i < VALUE_RUNS) run_changed_values(&t, fields[i]);
-      else import_changed_shapes(&t, fields[i]);
+      else if (i < VALUE_RUNS + SHAPE_RUNS) import_changed_shapes(&t, fields[i]);
+      else digest_graph(&t, fields[i]);
     }
     check_row(arg, number, fields);
   }
@@ -215,8 +244,13 @@ static bool is_chosen(const char* op) {
 }
 
 static bool check_op(const hr_op_def_t* def, void* arg) {
+  static char fields[RUNS][FIELD];
   (void)arg;
-  if (is_chosen(def->op->name)) op_case_each(def->op->name, check_case, (void*)(uintptr_t)def->op->name);
+  if (!is_chosen(def->op->name)) return true;
+  memset(fields, 0, sizeof fields);
+  digest_op(def->op->name, fields);
+  check_row(def->op->name, -1, fields);
+  op_case_each(def->op->name, check_case, (void*)(uintptr_t)def->op->name);
   return true;
 }
 

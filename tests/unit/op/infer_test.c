@@ -90,6 +90,10 @@ HR_TEST(checks_know_and_say_what_is_wrong) {
   HR_CHECK_OK(hr_infer_merge_dim(-1, 3, &dim));
   HR_CHECK_EQ_I64(dim, 3);
   HR_CHECK_CODE(hr_infer_merge_dim(2, 3, &dim), HR_INVALID_ARGUMENT, "dimensions must be equal, but are 2 and 3");
+  HR_CHECK_CODE(hr_infer_merge_dim(0, 1, &dim), HR_INVALID_ARGUMENT, "dimensions must be equal, but are 0 and 1");
+  HR_CHECK_CODE(hr_infer_merge_dim(1, 0, &dim), HR_INVALID_ARGUMENT, "dimensions must be equal, but are 1 and 0");
+  HR_CHECK_OK(hr_infer_merge_dim(0, -1, &dim));
+  HR_CHECK_EQ_I64(dim, 0);
   HR_CHECK_EQ_I64(hr_infer_dim(b.in[0], -1), 3);
   HR_CHECK_EQ_I64(hr_infer_dim(b.in[0], 2), -1);
   HR_CHECK_EQ_I64(hr_infer_input_dtype(&b.s, 0), HR_F32);
