@@ -4,6 +4,7 @@
 #include "ops/flow/step_object.h"
 #include <stdio.h>
 #include "base/alloc.h"
+#include "ops/state/named.h"
 
 void hr_flow_object_deinit(hr_flow_object_t* o) {
   if (o->reference) hr_resource_release(&o->reference->base);
@@ -29,34 +30,16 @@ static hr_status_t choose_name(hr_flow_object_t* o, hr_str_t stem) {
   return o->name ? NULL : hr_status_out_of_memory();
 }
 
-static void release_flow_object(void* object) { hr_resource_release(object); }
 static hr_status_t give_handle(hr_kernel_ctx_t* k, hr_flow_object_t* o, hr_str_t container) {
   const hr_shape_t scalar = hr_shape_scalar();
   hr_tensor_t* t;
   HR_TRY(hr_output(k, 0, &scalar, &t));
-  hr_handle_t* h =
-      hr_handle_create(HR_STR("/job:localhost/replica:0/task:0/device:CPU:0"), container, hr_str(o->name), hr_str(o->step.base.type->name));
-  if (!h) return hr_status_out_of_memory();
-  h->object = hr_resource_retain(&o->step.base);
-  h->release_object = release_flow_object;
-  *(hr_handle_t**)t->data = h;
-  return NULL;
-}
-
-static hr_status_t give_strings(hr_tensor_t* t, const hr_flow_object_t* o, hr_str_t container) {
-  HR_TRY(hr_tstring_set(t->data, container));
-  return hr_tstring_set((hr_tstring_t*)t->data + 1, hr_str(o->name));
+  return hr_named_handle(&o->step.base, container, hr_str(o->name), hr_str(o->step.base.type->name), (hr_handle_t**)t->data);
 }
 
 static hr_status_t make_reference(hr_flow_object_t* o, hr_str_t container) {
-  const hr_shape_t pair = hr_shape_vector(2);
-  hr_tensor_t names = {0};
   HR_TRY(hr_variable_create(HR_STRING, hr_str(o->name), &o->reference));
-  hr_status_t status = hr_tensor_create(HR_STRING, &pair, &names);
-  if (!status) status = give_strings(&names, o, container);
-  if (!status) status = hr_variable_assign(o->reference, &names);
-  hr_tensor_release(&names);
-  return status;
+  return hr_named_refer(o->reference, container, hr_str(o->name));
 }
 
 hr_status_t hr_flow_object_give(hr_kernel_ctx_t* k, hr_flow_object_t* o, hr_str_t container, hr_naming_t naming) {
@@ -68,7 +51,7 @@ hr_status_t hr_flow_object_give(hr_kernel_ctx_t* k, hr_flow_object_t* o, hr_str_
     return NULL;
   }
   HR_TRY(hr_output(k, 0, &pair, &t));
-  return give_strings(t, o, container);
+  return hr_named_strings(t, container, hr_str(o->name));
 }
 
 static hr_status_t hand_over(void* object, hr_resource_t** out) {

@@ -4,13 +4,13 @@
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/lookup/table.h"
+#include "ops/state/named.h"
 #include "rt/variable.h"
 
 extern const hr_op_t hr_op_HashTable, hr_op_HashTableV2, hr_op_MutableHashTable, hr_op_MutableHashTableV2, hr_op_MutableHashTableOfTensors,
     hr_op_MutableHashTableOfTensorsV2;
 
 /* 1. shapes */
-static hr_status_t infer_reference(hr_infer_t* s) { return hr_infer_set_vector(s, 0, 2); }
 static hr_status_t infer_handle(hr_infer_t* s) { /* what a handle can say: type and shape of a value */
   const hr_node_attrs_t* attrs = hr_infer_attrs(s);
   const hr_attr_t* shape = hr_attrs_find(attrs, "value_shape");
@@ -19,13 +19,7 @@ static hr_status_t infer_handle(hr_infer_t* s) { /* what a handle can say: type 
   return NULL;
 }
 
-/* 2. state: the table, and the tensor that names it */
-typedef struct {
-  hr_table_t* table;
-  hr_tensor_t handle;
-  hr_variable_t* reference;
-} maker_t;
-
+/* 2. state: the table, and what names it */
 typedef struct {
   hr_table_kind_t kind;
   hr_dtype_t key, value;
@@ -54,7 +48,7 @@ static hr_status_t make_name(hr_prepare_ctx_t* p, hr_strbuf_t* text) {
   return text->failed ? hr_status_out_of_memory() : NULL;
 }
 
-static hr_status_t find_table(hr_prepare_ctx_t* p, maker_t* state) {
+static hr_status_t find_table(hr_prepare_ctx_t* p, hr_table_t** out) {
   make_t m = {(hr_table_kind_t)(intptr_t)p->kernel->arg, hr_attrs_type(p->attrs, "key_dtype"), hr_attrs_type(p->attrs, "value_dtype"),
               hr_shape_scalar(), HR_STR("")};
   hr_resource_t* r = NULL;
@@ -67,91 +61,26 @@ static hr_status_t find_table(hr_prepare_ctx_t* p, maker_t* state) {
   if (!status)
     status = hr_resources_find_or_create(p->resources, hr_attrs_str(p->attrs, "container"), m.name, &hr_table_type, make_table, &m, &r);
   hr_strbuf_deinit(&name);
-  state->table = (hr_table_t*)r;
-  return status ? status : check_shared(state->table, &m);
-}
-
-static void maker_drop(void* state) {
-  maker_t* m = state;
-  hr_tensor_release(&m->handle);
-  if (m->reference) hr_resource_release(&m->reference->base);
-  if (m->table) hr_resource_release(&m->table->base);
-  *m = (maker_t){0};
-}
-
-static hr_str_t container_of(hr_prepare_ctx_t* p) {
-  const hr_str_t container = hr_attrs_str(p->attrs, "container");
-  return container.size ? container : HR_STR("localhost");
-}
-
-static void release_object(void* object) { hr_resource_release(object); }
-static hr_status_t make_handle(hr_prepare_ctx_t* p, maker_t* m) {
-  const hr_shape_t scalar = hr_shape_scalar();
-  hr_handle_t* h = hr_handle_create(HR_STR("/job:localhost/replica:0/task:0/device:CPU:0"), container_of(p), hr_str(m->table->name),
-                                    hr_str(hr_table_type.name));
-  if (!h) return hr_status_out_of_memory();
-  h->object = hr_resource_retain(&m->table->base);
-  h->release_object = release_object;
-  hr_status_t status = hr_tensor_create(HR_RESOURCE, &scalar, &m->handle);
-  if (status)
-    hr_handle_release(h);
-  else
-    *(hr_handle_t**)m->handle.data = h;
+  if (!status && (status = check_shared((hr_table_t*)r, &m))) hr_resource_release(r);
+  *out = (hr_table_t*)r;
   return status;
 }
 
-static hr_status_t make_reference(hr_prepare_ctx_t* p, maker_t* m) {
-  const hr_shape_t pair = hr_shape_vector(2);
-  hr_tensor_t names = {0};
-  HR_TRY(hr_variable_create(HR_STRING, hr_str(m->table->name), &m->reference));
-  hr_status_t status = hr_tensor_create(HR_STRING, &pair, &names);
-  if (!status) status = hr_tstring_set(names.data, container_of(p));
-  if (!status) status = hr_tstring_set((hr_tstring_t*)names.data + 1, hr_str(m->table->name));
-  if (!status) status = hr_variable_assign(m->reference, &names);
-  hr_tensor_release(&names);
-  return status;
+static hr_status_t create_handle(hr_prepare_ctx_t* p, void* state) {
+  hr_table_t* t;
+  HR_TRY(find_table(p, &t));
+  return hr_named_init_handle(state, &t->base, hr_named_container(p->attrs), hr_str(t->name));
 }
-
-static hr_status_t create(hr_prepare_ctx_t* p, maker_t* m, hr_status_t (*name_it)(hr_prepare_ctx_t*, maker_t*)) {
-  hr_status_t status = find_table(p, m);
-  if (!status) status = name_it(p, m);
-  if (status) maker_drop(m);
-  return status;
-}
-static hr_status_t create_handle(hr_prepare_ctx_t* p, void* state) { return create(p, state, make_handle); }
-static hr_status_t create_reference(hr_prepare_ctx_t* p, void* state) { return create(p, state, make_reference); }
-
-static hr_status_t give_handle(hr_kernel_ctx_t* k) {
-  hr_output_share(k, 0, &((maker_t*)hr_state(k))->handle);
-  return NULL;
-}
-static hr_status_t give_reference(hr_kernel_ctx_t* k) {
-  hr_output_ref(k, 0, ((maker_t*)hr_state(k))->reference);
-  return NULL;
+static hr_status_t create_reference(hr_prepare_ctx_t* p, void* state) {
+  hr_table_t* t;
+  HR_TRY(find_table(p, &t));
+  return hr_named_init_reference(state, &t->base, hr_named_container(p->attrs), hr_str(t->name));
 }
 
 /* 3. the table behind an input */
-static hr_status_t table_of_names(const hr_kernel_ctx_t* k, const hr_tensor_t* names, hr_resource_t** out) {
-  if (names->dtype != HR_STRING || names->count != 2) return HR_ERROR(INVALID_ARGUMENT, "input 0 does not name a table");
-  return hr_resources_find(hr_resources_of(k), hr_tstring_get(names->data), hr_tstring_get((hr_tstring_t*)names->data + 1), &hr_table_type,
-                           out);
-}
-
 hr_status_t hr_table_input(const hr_kernel_ctx_t* k, hr_table_t** out) {
-  hr_variable_t* v = hr_input_ref(k, 0);
-  const hr_tensor_t* t = hr_input(k, 0);
   hr_resource_t* r = NULL;
-  if (v) {
-    hr_tensor_t names;
-    HR_TRY(hr_variable_read(v, &names));
-    hr_status_t status = table_of_names(k, &names, &r);
-    hr_tensor_release(&names);
-    HR_TRY(status);
-  } else if (t->dtype == HR_RESOURCE && t->count == 1) {
-    HR_TRY(hr_resources_of_handle(hr_resources_of(k), *(hr_handle_t**)t->data, &hr_table_type, &r));
-  } else {
-    return HR_ERROR(INVALID_ARGUMENT, "input 0 is not a handle of a table");
-  }
+  HR_TRY(hr_named_input(k, "table", &hr_table_type, &r));
   *out = (hr_table_t*)r;
   return NULL;
 }
@@ -167,16 +96,16 @@ hr_status_t hr_table_input(const hr_kernel_ctx_t* k, hr_table_t** out) {
                                 .grad = hr_grad_none,                                                         \
                                 HR_KERNELS({.where = {{"key_dtype", HR_TABLE_KEYS}, {"value_dtype", values}}, \
                                             .host_outputs = 1,                                                \
-                                            .state_bytes = sizeof(maker_t),                                   \
+                                            .state_bytes = sizeof(hr_named_t),                                   \
                                             .create_state = create_fn,                                        \
-                                            .destroy_state = maker_drop,                                      \
+                                            .destroy_state = hr_named_drop,                                      \
                                             .compute = give_fn,                                               \
                                             .arg = (const void*)(intptr_t)which}),                            \
                                 .doc = text,                                                                  \
                                 HR_HERE}
 #define TABLE(Name, more, which, values, text)                                                                               \
-  MAKER(Name, "-> table_handle: Ref(string)", more, infer_reference, create_reference, give_reference, which, values, text); \
-  MAKER(Name##V2, "-> table_handle: resource", more, infer_handle, create_handle, give_handle, which, values, text)
+  MAKER(Name, "-> table_handle: Ref(string)", more, hr_named_infer_reference, create_reference, hr_named_give_reference, which, values, text); \
+  MAKER(Name##V2, "-> table_handle: resource", more, infer_handle, create_handle, hr_named_give_handle, which, values, text)
 TABLE(HashTable, "", HR_TABLE_FIXED, HR_TABLE_VALUES, "a table that is filled once");
 TABLE(MutableHashTable, "", HR_TABLE_MUTABLE, HR_TABLE_VALUES | HR_M(VARIANT), "a table of scalars that may change");
 TABLE(MutableHashTableOfTensors, "; value_shape: shape = []", HR_TABLE_OF_TENSORS, HR_TABLE_VALUES, "a table of tensors that may change");

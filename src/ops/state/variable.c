@@ -5,6 +5,7 @@
  * VariableV2 without shared_name is named after its node; VarHandleOps without one all share the variable called "", as in TensorFlow. */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
+#include "ops/state/named.h"
 #include "ops/state/variable.h"
 
 extern const hr_op_t hr_op_Variable, hr_op_VariableV2, hr_op_IsVariableInitialized, hr_op_VarHandleOp, hr_op_ReadVariableOp,
@@ -80,28 +81,17 @@ static hr_status_t variable(hr_kernel_ctx_t* k) {
   return NULL;
 }
 
-static void release_object(void* object) { hr_resource_release(object); }
 static hr_status_t handle_state(hr_prepare_ctx_t* p, void* state) { /* state: the handle as a scalar tensor */
-  const hr_str_t container = hr_attrs_str(p->attrs, "container");
   hr_variable_t* v;
+  hr_handle_t* h;
   HR_TRY(find_variable(p, false, &v));
-  hr_handle_t* h =
-      hr_handle_create(HR_STR("/job:localhost/replica:0/task:0/device:CPU:0"), container.size ? container : HR_STR("localhost"),
-                       hr_attrs_str(p->attrs, "shared_name"), HR_STR("tensorflow::Var"));
-  if (!h) {
-    hr_resource_release(&v->base);
-    return hr_status_out_of_memory();
-  }
-  h->object = v;
-  h->release_object = release_object;
-  hr_tensor_t* t = state;
-  const hr_shape_t scalar = hr_shape_scalar();
-  hr_status_t status = hr_handle_set_value(h, v->dtype, hr_attrs_shape(p->attrs, "shape"));
-  if (!status) status = hr_tensor_create(HR_RESOURCE, &scalar, t);
-  if (status)
-    hr_handle_release(h);
-  else
-    *(hr_handle_t**)t->data = h;
+  const hr_str_t name = hr_attrs_str(p->attrs, "shared_name");
+  hr_status_t status = hr_named_handle(&v->base, hr_named_container(p->attrs), name, HR_STR("tensorflow::Var"), &h);
+  hr_resource_release(&v->base);
+  if (status) return status;
+  status = hr_handle_set_value(h, v->dtype, hr_attrs_shape(p->attrs, "shape"));
+  if (!status) return hr_named_handle_tensor(h, state);
+  hr_handle_release(h);
   return status;
 }
 static void handle_drop(void* state) { hr_tensor_release(state); }
