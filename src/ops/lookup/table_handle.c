@@ -103,8 +103,9 @@ hr_status_t hr_table_input(const hr_kernel_ctx_t* k, hr_table_t** out) {
                                             .arg = (const void*)(intptr_t)which}),                            \
                                 .doc = text,                                                                  \
                                 HR_HERE}
-#define TABLE(Name, more, which, values, text)                                                                               \
-  MAKER(Name, "-> table_handle: Ref(string)", more, hr_named_infer_reference, create_reference, hr_named_give_reference, which, values, text); \
+#define TABLE(Name, more, which, values, text)                                                                             \
+  MAKER(Name, "-> table_handle: Ref(string)", more, hr_named_infer_reference, create_reference, hr_named_give_reference, which, \
+        values, text);                                                                                                     \
   MAKER(Name##V2, "-> table_handle: resource", more, infer_handle, create_handle, hr_named_give_handle, which, values, text)
 TABLE(HashTable, "", HR_TABLE_FIXED, HR_TABLE_VALUES, "a table that is filled once");
 TABLE(MutableHashTable, "", HR_TABLE_MUTABLE, HR_TABLE_VALUES | HR_M(VARIANT), "a table of scalars that may change");

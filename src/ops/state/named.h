@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects that ops hand out under a name, in the two ways of TensorFlow's: a resource handle, which holds the object, or the older reference
- * to a vector of two strings, [container, name], which is looked up. What makers of queues, tables, variables and a step's objects share. */
+/* Objects that ops hand out under a name, in the two ways of TensorFlow's: a resource handle, which holds the object, or the older
+ * reference to a vector of two strings, [container, name], which is looked up. What makers of queues, tables, variables and a step's
+ * objects share. */
 #ifndef HR_OPS_STATE_NAMED_H
 #define HR_OPS_STATE_NAMED_H
 #include "op/infer.h"
@@ -31,6 +32,7 @@ hr_status_t hr_named_give_handle(hr_kernel_ctx_t* k);    /* compute functions on
 hr_status_t hr_named_give_reference(hr_kernel_ctx_t* k);
 
 /* --- the object behind input 0, in either way ----------------------------------------------------------------------------------------- */
-/* A reference of the caller's. INVALID_ARGUMENT for an empty handle or another object's, NOT_FOUND when there is none; `what` is for people. */
+/* A reference of the caller's. INVALID_ARGUMENT for an empty handle or another object's, NOT_FOUND when there is none; `what` is for
+ * people. */
 HR_MUST_USE hr_status_t hr_named_input(const hr_kernel_ctx_t* k, const char* what, const hr_resource_type_t* type, hr_resource_t** out);
 #endif
