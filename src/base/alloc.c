@@ -1,27 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process's allocator: libc behind three hooks, a count, and the fault that tests inject. */
+/* The process's allocator: libc and the system's large blocks behind three hooks, a count, and the fault that tests inject. */
 #include "base/alloc.h"
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/large.h"
+#include "base/sanitized.h"
 
 enum { MALLOC_ALIGNMENT = 16 };
 
-static void* libc_allocate(size_t bytes, size_t alignment) {
+static bool is_large(size_t bytes, size_t alignment) { return !HR_SANITIZED && bytes >= LARGE_LEAST && alignment <= LARGE_ALIGNMENT; }
+
+static void* own_allocate(size_t bytes, size_t alignment) {
+  bool is_zero;
+  void* p = is_large(bytes, alignment) ? hr_large_take(bytes, &is_zero) : NULL;
+  if (p) return p;
   if (alignment <= MALLOC_ALIGNMENT) return malloc(bytes);
   size_t padded; /* aligned_alloc wants a multiple */
   if (!hr_size_add(bytes, alignment - 1, &padded)) return NULL;
   return aligned_alloc(alignment, padded & ~(alignment - 1));
 }
 
-static hr_alloc_hooks_t hooks = {libc_allocate, realloc, free}; /* written before the first use only */
+static void own_release(void* block) {
+  if (HR_SANITIZED || !hr_large_give(block)) free(block);
+}
+
+/* A block that becomes large, or stops being so, is copied once. */
+static void* own_resize(void* block, size_t bytes) {
+  const size_t large = HR_SANITIZED ? 0 : hr_large_bytes(block);
+  const bool becomes_large = is_large(bytes, MALLOC_ALIGNMENT);
+  if (large && becomes_large) return hr_large_resize(block, bytes);
+  if (!large && !becomes_large) return realloc(block, bytes);
+  const size_t had = large ? large : malloc_usable_size(block);
+  void* moved = own_allocate(bytes, MALLOC_ALIGNMENT);
+  if (!moved) return NULL;
+  memcpy(moved, block, had < bytes ? had : bytes);
+  own_release(block);
+  return moved;
+}
+
+static const hr_alloc_hooks_t own_hooks = {own_allocate, own_resize, own_release};
+static hr_alloc_hooks_t hooks = {own_allocate, own_resize, own_release}; /* written before the first use only */
 static atomic_llong allocations;
 
 /* The injected fault. `armed` is all that a normal run reads. */
 static atomic_bool armed, persistent_fault, reached;
 static atomic_llong remaining;
 
-void hr_alloc_set_hooks(const hr_alloc_hooks_t* h) { hooks = *h; }
+void hr_alloc_set_hooks(const hr_alloc_hooks_t* h) { hooks = h ? *h : own_hooks; }
 
 void hr_alloc_fail_at(int64_t n, bool persistent) {
   atomic_store(&armed, false);
@@ -58,8 +85,16 @@ void* hr_alloc_aligned(size_t bytes, size_t alignment) {
 void* hr_alloc(size_t bytes) { return hr_alloc_aligned(bytes, MALLOC_ALIGNMENT); }
 
 void* hr_alloc_zero(size_t bytes) {
-  void* p = hr_alloc(bytes);
-  if (p) memset(p, 0, bytes);
+  bool is_zero = false;
+  void* p;
+  if (hooks.allocate == own_allocate && is_large(bytes, MALLOC_ALIGNMENT) && bytes <= PTRDIFF_MAX) {
+    if (!may_allocate()) return NULL;
+    p = hr_large_take(bytes, &is_zero);
+    if (!p) p = own_allocate(bytes, MALLOC_ALIGNMENT);
+  } else {
+    p = hr_alloc(bytes);
+  }
+  if (p && !is_zero) memset(p, 0, bytes);
   return p;
 }
 
@@ -86,3 +121,5 @@ char* hr_alloc_copy(const void* data, size_t bytes) {
 void hr_free(void* block) {
   if (block) hooks.release(block);
 }
+
+void hr_alloc_trim(void) { hr_large_trim(); }

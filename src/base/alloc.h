@@ -17,6 +17,7 @@ void* hr_alloc_resize(void* block, size_t bytes);  /* on failure the old block s
 void* hr_alloc_aligned(size_t bytes, size_t alignment); /* alignment: a power of two >= 16; freed with hr_free */
 char* hr_alloc_copy(const void* data, size_t bytes); /* a copy with a NUL after it */
 void hr_free(void* block);                         /* accepts NULL */
+void hr_alloc_trim(void);                          /* gives large blocks that are kept for reuse back to the system */
 
 /* Tests: the n-th allocation from now fails (and all later ones when `persistent`); n = 0 turns it off. */
 void hr_alloc_fail_at(int64_t n, bool persistent);
@@ -24,7 +25,7 @@ bool hr_alloc_has_failed(void);                    /* whether the failure was re
 int64_t hr_alloc_count(void);                      /* allocations so far, in all threads */
 bool hr_alloc_must_fail(void);                     /* for pools: counts one allocation against hr_alloc_fail_at without making it */
 
-/* Embedders: replaces malloc, realloc, free and aligned_alloc; call before anything else of Headrace. */
+/* Embedders: replaces malloc, realloc, free and aligned_alloc; call before anything else of Headrace. NULL: its own again. */
 typedef struct {
   void* (*allocate)(size_t bytes, size_t alignment);
   void* (*resize)(void* block, size_t bytes);

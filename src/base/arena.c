@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arena blocks: each twice the last, up to a cap; a large request gets a block of its own size. Blocks at the cap are one huge page where
- * the system has them: a large graph is otherwise mostly page faults. */
+/* Arena blocks: each twice the last, up to a cap; a large request gets a block of its own size. */
 #include "base/arena.h"
-#include <sys/mman.h>
 #include "base/alloc.h"
 
 struct hr_arena_block {
@@ -47,19 +45,12 @@ static size_t arena_block_bytes(const hr_arena_t* arena, size_t need) {
   return bytes > need ? bytes : need;
 }
 
-static hr_arena_block_t* arena_block_create(size_t size) {
-  if (size != ARENA_BIGGEST_BLOCK) return hr_alloc(size);
-  void* block = hr_alloc_aligned(size, ARENA_BIGGEST_BLOCK);
-  if (block) madvise(block, size, MADV_HUGEPAGE); /* only advice: small pages serve as well */
-  return block;
-}
-
 void* hr_arena_alloc_slow(hr_arena_t* arena, size_t bytes) {
   size_t need;
   if (!hr_size_add(bytes + !bytes, 15 + sizeof(hr_arena_block_t), &need)) return NULL;
   need &= ~(size_t)15;
   size_t size = arena_block_bytes(arena, need);
-  hr_arena_block_t* b = arena_block_create(size);
+  hr_arena_block_t* b = hr_alloc(size);
   if (!b) return NULL;
   b->older = arena->blocks;
   b->bytes = size;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Open addressing with linear probing, at most three quarters full; removal shifts the run behind the hole back, so there are
- * no tombstones and lookups stay short for ever. Look-ups in a big table go all over it, so it lies on huge pages where the
- * system has them. */
+ * no tombstones and lookups stay short for ever. */
 #include "base/map.h"
 #include <string.h>
-#include <sys/mman.h>
 #include "base/alloc.h"
 
-enum { HUGE_PAGE = 2 << 20, CACHED_ENTRIES = 4096 };
+enum { CACHED_ENTRIES = 4096 };
 
 void hr_map_init(hr_map_t* map) { *map = (hr_map_t){0}; }
 
@@ -41,20 +39,9 @@ static hr_map_entry_t* map_probe(const hr_map_t* map, hr_str_t key, uint64_t has
 /* True if so many entries are within three quarters. */
 static bool map_holds(int64_t capacity, int64_t count) { return count <= capacity / 4 * 3; }
 
-static hr_map_entry_t* entries_create(int64_t capacity) {
-  size_t bytes;
-  if (!hr_size_mul((size_t)capacity, sizeof(hr_map_entry_t), &bytes)) return NULL;
-  if (bytes < HUGE_PAGE) return hr_alloc_zero(bytes);
-  hr_map_entry_t* entries = hr_alloc_aligned(bytes, HUGE_PAGE);
-  if (!entries) return NULL;
-  madvise(entries, bytes, MADV_HUGEPAGE); /* only advice */
-  memset(entries, 0, bytes);
-  return entries;
-}
-
 static bool map_grow(hr_map_t* map, int64_t capacity) {
   hr_map_t grown = {NULL, map->count, capacity};
-  grown.entries = entries_create(capacity);
+  grown.entries = hr_alloc_array((size_t)capacity, sizeof *grown.entries);
   if (!grown.entries) return false;
   uint64_t mask = (uint64_t)grown.capacity - 1;
   for (int64_t i = 0; i < map->capacity; ++i) {

@@ -8,21 +8,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include "base/alloc.h"
+#include "base/sanitized.h"
 #include "base/sync.h"
 #include "tensor/buffer.h"
 #include "tensor/buffer_heap.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 enum {
   ALIGNMENT = 64,
@@ -261,7 +250,7 @@ static void* large_take(size_t bytes, int* out_class) {
 
 void* hr_buffer_pool_take(size_t bytes, int* out_class) {
   if (bytes > (size_t)1 << 47) return NULL;
-  if (SANITIZED) {
+  if (HR_SANITIZED) {
     *out_class = BUFFER_NOT_POOLED;
     return hr_alloc_aligned(BUFFER_HEADER + bytes, ALIGNMENT);
   }
@@ -312,6 +301,7 @@ void hr_buffer_trim(void) {
   hr_buffer_heap_trim();
   hr_mutex_unlock(&shared.mutex);
   chain_free(evicted);
+  hr_alloc_trim();
 }
 
 size_t hr_buffer_bytes_in_use(void) {
@@ -337,4 +327,4 @@ int64_t hr_buffer_spare_blocks(void) {
   return blocks;
 }
 
-bool hr_buffer_is_pooled(void) { return !SANITIZED; }
+bool hr_buffer_is_pooled(void) { return !HR_SANITIZED; }
