@@ -131,7 +131,7 @@ static void channel_closed(hr_near_link_t* self) {
     near_call_t* call = c->places[i].call;
     if (!call) continue;
     take_out(call);
-    end_soon(call, HR_ERROR(UNAVAILABLE, "the server at port %d of this machine has closed the connection", c->port));
+    end_soon(call, HR_ERROR(UNAVAILABLE, "the server at 127.0.0.1:%d has closed the connection", c->port));
   }
   hr_mutex_unlock(&c->mu);
 }
@@ -151,7 +151,7 @@ static int64_t channel_tick(hr_near_link_t* self, int64_t now_ns) {
     if (call->deadline_ns <= now_ns) {
       take_out(call);
       send_cancel(c, call->number);
-      end_soon(call, HR_ERROR(DEADLINE_EXCEEDED, "deadline exceeded by the server at port %d of this machine", c->port));
+      end_soon(call, HR_ERROR(DEADLINE_EXCEEDED, "deadline exceeded: no answer from the server at 127.0.0.1:%d", c->port));
     } else if (call->deadline_ns < next) next = call->deadline_ns;
   }
   hr_mutex_unlock(&c->mu);
@@ -215,7 +215,7 @@ hr_near_channel_t* hr_near_channel_open(int port) {
   return NULL;
 }
 
-bool hr_near_channel_is_open(hr_near_channel_t* c) { return !hr_near_link_is_broken(&c->link); }
+bool hr_near_channel_is_open(hr_near_channel_t* c) { return !hr_near_loop_is_lost() && !hr_near_link_is_broken(&c->link); }
 
 bool hr_near_channel_is_idle(hr_near_channel_t* c) {
   hr_mutex_lock(&c->mu);
@@ -225,7 +225,7 @@ bool hr_near_channel_is_idle(hr_near_channel_t* c) {
 }
 
 void hr_near_channel_close(hr_near_channel_t* c) {
-  const bool waits = !hr_near_loop_has_turn();
+  const bool waits = !hr_near_loop_has_turn() && !hr_near_loop_is_lost();
   hr_mutex_lock(&c->mu);
   c->is_closed = true;
   for (uint32_t i = 0; i < c->count; ++i) {
@@ -245,7 +245,7 @@ void hr_near_channel_close(hr_near_channel_t* c) {
 /* It may end from here on. */
 static bool begin_call(hr_near_channel_t* c, near_call_t* call, uint32_t* out_number) {
   hr_mutex_lock(&c->mu);
-  const bool begun = !c->is_closed && put_call(c, call);
+  const bool begun = !c->is_closed && !hr_near_loop_is_lost() && put_call(c, call);
   if (begun) hr_near_link_retain(&c->link);
   *out_number = call->number;
   hr_mutex_unlock(&c->mu);

@@ -118,7 +118,7 @@ static void free_sending(sending_t* s) {
 static void break_link(hr_near_link_t* link) {
   if (link->is_broken) return;
   link->is_broken = true;
-  if (link->fd >= 0) (void)shutdown(link->fd, SHUT_RDWR);
+  if (link->fd >= 0 && !hr_near_loop_is_lost()) (void)shutdown(link->fd, SHUT_RDWR);
 }
 
 static bool is_choked(const hr_near_link_t* link) { return link->role->refused && link->queued > QUEUED_MOST; }

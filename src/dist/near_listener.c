@@ -354,6 +354,7 @@ typedef struct { /* something the loop is to do, and its end */
 
 static void run_on_loop(hr_near_listener_t* l, void (*run)(hr_errand_t* e)) {
   loop_job_t job = {.errand = {.run = run}, .listener = l};
+  if (hr_near_loop_is_lost()) return;
   hr_mutex_init(&job.mu);
   hr_cond_init(&job.ended);
   hr_near_loop_post(&job.errand);

@@ -21,10 +21,10 @@ enum { THREADS_MOST = 3 };
 static hr_once_t once = HR_ONCE_INIT;
 static hr_status_t start_failure;
 static int polled = -1, kicked = -1;
+static atomic_bool is_lost;             /* in the child of a fork */
 static _Thread_local bool has_turn;
 static hr_mutex_t turn = HR_MUTEX_INIT; /* outside of mu */
 static hr_mutex_t mu = HR_MUTEX_INIT;   /* guards what follows */
-static bool is_lost;                    /* in the child of a fork */
 static int threads, free_threads;       /* free: they wait, or have a turn and will wait again */
 static int64_t wake_ns = INT64_MAX;
 static hr_near_source_t* sources;
@@ -33,6 +33,7 @@ static uint64_t last_id;
 static hr_errand_t *posted, **posted_end = &posted;
 
 bool hr_near_loop_has_turn(void) { return has_turn; }
+bool hr_near_loop_is_lost(void) { return atomic_load_explicit(&is_lost, memory_order_relaxed); }
 
 static void kick(void) { /* edge-triggered: nobody needs to read it */
   const uint64_t one = 1;
@@ -140,7 +141,7 @@ static hr_status_t start_thread(void) {
 
 static void lose_loop(void) {
   hr_mutex_init(&mu);
-  is_lost = true;
+  atomic_store(&is_lost, true);
 }
 
 static void start_loop(void) {
@@ -156,10 +157,7 @@ static void start_loop(void) {
 hr_status_t hr_near_loop_start(bool serves) {
   hr_once_run(&once, start_loop);
   if (start_failure) return hr_status_retain(start_failure);
-  hr_mutex_lock(&mu);
-  const bool is_gone = is_lost;
-  hr_mutex_unlock(&mu);
-  if (is_gone) return HR_ERROR(UNAVAILABLE, "this process was forked off one that calls tasks");
+  if (hr_near_loop_is_lost()) return HR_ERROR(UNAVAILABLE, "this process was forked off one that calls tasks");
   for (int i = 1; serves && i < THREADS_MOST; ++i) hr_status_release(start_thread()); /* one does all, more do it sooner */
   return NULL;
 }

@@ -23,4 +23,6 @@ void hr_near_loop_remove(hr_near_source_t* s, int fd);                  /* on a 
 void hr_near_loop_post(hr_errand_t* e);                                 /* `run` is called on a turn, between events */
 void hr_near_loop_wake_by(int64_t ns);                                  /* sources tick then, if not before */
 bool hr_near_loop_has_turn(void); /* the thread that asks */
+/* This is the child of a fork: its links are its parent's, and nothing is to be done to them. */
+bool hr_near_loop_is_lost(void);
 #endif

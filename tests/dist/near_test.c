@@ -440,6 +440,38 @@ HR_TEST(caller_stops) {
   stop_near(l);
 }
 
+/* What a forked child does to a channel that it has from its parent does nothing to the parent's. */
+HR_TEST(forked) {
+  hr_near_listener_t* l = listen_near(NULL);
+  hr_near_channel_t* channel = hr_near_channel_open(port);
+  HR_REQUIRE(channel);
+  call_t c;
+  hr_message_t m = text_message("x");
+  HR_REQUIRE(call_start(&c, channel, "hold", &m, 0));
+  wait_count(&held, 1, 2000);
+  const pid_t child = fork();
+  if (child == 0) {
+    hr_message_t none = {0};
+    call_t d = {.base.done = call_done};
+    const bool is_open = hr_near_channel_is_open(channel) || hr_near_channel_call(channel, "echo", &none, 0, &d.base);
+    hr_near_channel_close(channel);
+    stop_near(l);
+    _exit(is_open);
+  }
+  int ended = -1;
+  waitpid(child, &ended, 0);
+  HR_CHECK_EQ_I64(ended, 0);
+  HR_CHECK(still_serves());
+  m = text_message("y");
+  call_t e;
+  HR_REQUIRE(call_start(&e, channel, "echo", &m, 5000) && HR_CHECK_OK(call_wait(&e)));
+  hr_message_deinit(&e.response);
+  hr_near_channel_close(channel); /* ends the one that is held */
+  HR_CHECK_EQ_I64(hr_status_code(call_wait(&c)), HR_CANCELLED);
+  hr_status_release(c.status);
+  stop_near(l);
+}
+
 /* Another user's process is not let in, and finds no server of this user's under a name of its own; a child of a fork has no loop. */
 HR_TEST(others) {
   hr_near_listener_t* l = listen_near(NULL);
