@@ -154,7 +154,7 @@ static void import_changed_shapes(op_case_t* t, char* text) {
   TF_DeleteStatus(s);
 }
 
-/* --- definitions and graphs ------------------------------------------------------------------------------------------------------------ */
+/* --- definitions and graphs ----------------------------------------------------------------------------------------------------------- */
 
 static void digest_buffer(TF_Buffer* b, TF_Status* s, const char* what, char* text) {
   const bool good = b && TF_GetCode(s) == TF_OK;
