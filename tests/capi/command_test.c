@@ -137,6 +137,16 @@ TEST(what_it_refuses) {
   }
 }
 
+TEST(a_large_cluster_is_read_to_its_end) { /* lengths and indices beyond 127; what is wrong with its last task is said */
+  char text[8192] = "{\"worker\": [\"localhost:0\"";
+  for (int i = 1; i < 300; ++i) strcat(text, ", \"localhost:1\"");
+  strcat(text, ", \"no port\"]}");
+  char* path = write_cluster(text);
+  refuses((const char* const[]){"headrace", "server", "--cluster", path, "--job", "worker", "--task", "300", NULL}, 1, "no port");
+  refuses((const char* const[]){"headrace", "server", "--cluster", path, "--job", "worker", "--task", "301", NULL}, 1, "301");
+  remove(path);
+}
+
 int __lsan_is_turned_off(void); /* the leak checker dies of threads that an object opened at run time has started */
 int __lsan_is_turned_off(void) { return 1; }
 #ifdef __SANITIZE_THREAD__ /* gRPC's object is not instrumented: its synchronisation looks like races */

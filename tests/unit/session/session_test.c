@@ -314,6 +314,52 @@ HR_TEST(options_from_bytes) {
   HR_CHECK_CODE(hr_run_options_decode(&r, "\xff", 1), HR_INVALID_ARGUMENT, "run options");
 }
 
+static hr_session_options_t options_of(const char* bytes, size_t size) {
+  hr_session_options_t o;
+  hr_session_options_init(&o);
+  HR_CHECK_OK(hr_session_options_decode(&o, bytes, size));
+  return o;
+}
+#define OPTIONS(text) options_of(text, sizeof(text) - 1)
+#define OPTIMIZER(size, size2, text) OPTIONS("\x52" size "\x1a" size2 text) /* graph_options { optimizer_options { text } } */
+#define REWRITER(text) OPTIONS("\x52\x06\x52\x04" text)                    /* graph_options { rewrite_options { text, of 4 bytes } } */
+
+static int options_passes(hr_session_options_t o) { return o.constant_folding + 2 * o.common_subexpressions + 4 * o.fusion; }
+
+HR_TEST(options_that_choose_passes) {
+  HR_CHECK_EQ_I64(options_passes(OPTIONS("")), 7);
+  HR_CHECK_EQ_I64(options_passes(OPTIMIZER("\x04", "\x02", "\x18\x00")), 7); /* L1 */
+  HR_CHECK_EQ_I64(options_passes(OPTIMIZER("\x04", "\x02", "\x18\x01")), 7);
+  HR_CHECK_EQ_I64(OPTIMIZER("\x04", "\x02", "\x18\x01").opt_level, 0);
+  HR_CHECK_EQ_I64(options_passes(OPTIMIZER("\x0d", "\x0b", "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")), 0); /* L0 */
+  HR_CHECK_EQ_I64(options_passes(OPTIMIZER("\x0f", "\x0d", "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x08\x01")), 2);
+  HR_CHECK_EQ_I64(options_passes(OPTIMIZER("\x0f", "\x0d", "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x10\x01")), 1);
+  HR_CHECK_EQ_I64(OPTIMIZER("\x04", "\x02", "\x30\x00").max_folded_bytes, 10 << 20);
+  HR_CHECK_EQ_I64(OPTIMIZER("\x04", "\x02", "\x30\x01").max_folded_bytes, 1);
+  HR_CHECK_EQ_I64(options_passes(REWRITER("\x18\x02\x00\x00")), 6); /* constant_folding off; field 0 is skipped */
+  HR_CHECK_EQ_I64(options_passes(REWRITER("\x18\x01\x70\x02")), 3); /* on, and remapping off */
+  HR_CHECK_EQ_I64(options_passes(REWRITER("\x18\x03\x70\x01")), 7);
+  HR_CHECK_EQ_I64(options_passes(OPTIONS("\x52\x05\x52\x03\xc0\x01\x02")), 5); /* common_subgraph_elimination off */
+  HR_CHECK_EQ_I64(options_passes(OPTIONS("\x52\x05\x52\x03\x98\x01\x01")), 0); /* disable_meta_optimizer */
+  HR_CHECK_EQ_I64(options_passes(OPTIONS("\x52\x05\x52\x03\x98\x01\x00")), 7);
+}
+
+HR_TEST(options_of_devices) {
+  HR_CHECK_EQ_I64(OPTIONS("\x0a\x07\x0a\x03" "CPU\x10\x02").cpu_devices, 2);
+  HR_CHECK_EQ_I64(OPTIONS("\x0a\x07\x0a\x03" "CPU\x10\x00").cpu_devices, 0);
+  HR_CHECK_EQ_I64(OPTIONS("\x0a\x07\x0a\x03" "GPU\x10\x02").cpu_devices, 0);
+  HR_CHECK(OPTIONS("\x40\x01").log_device_placement && !OPTIONS("\x40\x00").log_device_placement);
+  HR_CHECK(OPTIONS("\x38\x01").allow_soft_placement && !OPTIONS("\x38\x00").allow_soft_placement);
+  char most[] = "\x0a\x08\x0a\x03" "CPU\x10\x00\x00";
+  hr_session_options_t o;
+  hr_session_options_init(&o);
+  most[8] = (char)((HR_DEVICE_MOST_CPUS & 127) | 128), most[9] = (char)(HR_DEVICE_MOST_CPUS >> 7);
+  HR_CHECK_OK(hr_session_options_decode(&o, most, sizeof most - 1));
+  HR_CHECK_EQ_I64(o.cpu_devices, HR_DEVICE_MOST_CPUS);
+  most[8] = (char)(((HR_DEVICE_MOST_CPUS + 1) & 127) | 128), most[9] = (char)((HR_DEVICE_MOST_CPUS + 1) >> 7);
+  HR_CHECK_CODE(hr_session_options_decode(&o, most, sizeof most - 1), HR_INVALID_ARGUMENT, "device_count of CPU is");
+}
+
 HR_TEST(first_run_of_a_large_graph) {
   enum { LENGTH = 20000 };
   hr_graph_t* g = maker_graph();
