@@ -336,7 +336,7 @@ HR_TEST(options_that_choose_passes) {
   HR_CHECK_EQ_I64(options_passes(OPTIMIZER("\x0f", "\x0d", "\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x10\x01")), 1);
   HR_CHECK_EQ_I64(OPTIMIZER("\x04", "\x02", "\x30\x00").max_folded_bytes, 10 << 20);
   HR_CHECK_EQ_I64(OPTIMIZER("\x04", "\x02", "\x30\x01").max_folded_bytes, 1);
-  HR_CHECK_EQ_I64(options_passes(REWRITER("\x18\x02\x00\x00")), 6); /* constant_folding off; field 0 is skipped */
+  HR_CHECK_EQ_I64(options_passes(REWRITER("\x18\x02\x08\x00")), 6); /* constant_folding off */
   HR_CHECK_EQ_I64(options_passes(REWRITER("\x18\x01\x70\x02")), 3); /* on, and remapping off */
   HR_CHECK_EQ_I64(options_passes(REWRITER("\x18\x03\x70\x01")), 7);
   HR_CHECK_EQ_I64(options_passes(OPTIONS("\x52\x05\x52\x03\xc0\x01\x02")), 5); /* common_subgraph_elimination off */
