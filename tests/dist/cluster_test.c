@@ -61,7 +61,8 @@ HR_TEST(what_is_refused) {
   HR_CHECK_CODE(cluster_make(BYTES(""), "", &c), HR_INVALID_ARGUMENT, "task 0 of job ''");
   HR_CHECK_CODE(cluster_make(BYTES("\x0a\x18\x0a\x16\x0a\x02ps" TASK("\x01", "b:2") TASK("\x01", "a:1") "\x12\x02ps"), "", &c),
                 HR_INVALID_ARGUMENT, "the cluster lists task 1 of job 'ps' twice");
-  HR_CHECK_CODE(cluster_make(BYTES("\x0a\x0b\x0a\x09" TASK("\x01", "b:2")), "", &c), HR_INVALID_ARGUMENT, "a job of the cluster has no name");
+  HR_CHECK_CODE(cluster_make(BYTES("\x0a\x0b\x0a\x09" TASK("\x01", "b:2")), "", &c), HR_INVALID_ARGUMENT,
+                "a job of the cluster has no name");
   HR_CHECK_CODE(cluster_make(BYTES("\x0a\x13\x0a\x11\x0a\x02ps\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "", &c),
                 HR_INVALID_ARGUMENT, "server definition: job 'ps' has a task with index -1; an index is at least 0");
   HR_CHECK_CODE(cluster_make(BYTES("\x0a\x0e\x0a\x0c\x0a\x02ps\x12\x06\x08\x80\x80\x80\x80\x08"), "", &c), HR_INVALID_ARGUMENT,

@@ -17,7 +17,8 @@ HR_TEST(nothing_said) {
 
 HR_TEST(fields) { /* protocol "grpcs", port 300, and a default config: device_count of CPU and others, and a field that is not read */
   hr_server_def_t d;
-  HR_REQUIRE_OK(hr_server_def_decode(BYTES("\x2a\x05grpcs\x30\xac\x02\x22\x14\x0a\x07\x0a\x03" "CPU\x10\x03\x0a\x07\x0a\x03GPU\x10\x05\x10\x09"), &d));
+  HR_REQUIRE_OK(hr_server_def_decode(BYTES("\x2a\x05grpcs\x30\xac\x02\x22\x14\x0a\x07\x0a\x03"
+                                           "CPU\x10\x03\x0a\x07\x0a\x03GPU\x10\x05\x10\x09"), &d));
   HR_CHECK_VIEW(d.protocol, "grpcs");
   HR_CHECK_EQ_I64(d.port, 300);
   HR_CHECK_EQ_U64(d.default_config.size, 20);

@@ -22,6 +22,11 @@ class Point:
     def source(self):
         return self.text.split("\n")[self.line - 1].strip()
 
+    def marked(self):
+        """The line with what changes between « and »."""
+        start, end = self.text.rfind("\n", 0, self.at) + 1, self.at + len(self.old)
+        return (self.text[start:self.at] + "«" + self.old.strip() + "»" + self.text[end:]).split("\n")[0].strip()
+
     def __str__(self):
         return "%s:%d '%s' -> '%s'" % (self.path, self.line, self.old.strip(), self.new.strip())
 
@@ -42,20 +47,19 @@ def of_tree(tree, wanted):
 
 
 class Skips:
-    """Rows of a file: a pattern of paths, one of lines, one of changes ("1 -> 2"), why; separated by two or more spaces."""
+    """Rows of a file: a pattern of paths, one of lines where « and » enclose what changes, why; separated by two or more spaces."""
 
     def __init__(self, path):
         self.rows = []
         with open(path) as f:
             for line in f:
                 if line.strip() and not line.startswith("#"):
-                    place, text, change, why = re.split(r"\s{2,}", line.strip(), maxsplit=3)
-                    self.rows.append((re.compile(place), re.compile(text), re.compile(change), why))
+                    place, text, why = re.split(r"\s{2,}", line.strip(), maxsplit=2)
+                    self.rows.append((re.compile(place), re.compile(text), why))
 
     def why(self, point):
-        line, made = point.source(), "%s -> %s" % (point.old.strip(), point.new.strip())
-        return next((why for place, text, change, why in self.rows
-                     if place.fullmatch(point.path) and text.search(line) and change.fullmatch(made)), None)
+        line = point.marked()
+        return next((why for place, text, why in self.rows if place.fullmatch(point.path) and text.search(line)), None)
 
 
 def definition(lines, number):
