@@ -32,6 +32,14 @@ foreach(name IN LISTS HR_PYTHON_FILES)
   file(MAKE_DIRECTORY ${HR_PYTHON_DIR}/${folder})
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python/headrace/${name} ${HR_PYTHON_DIR}/${name} SYMBOLIC)
 endforeach()
+# Compiled here, since an interpreter that may not write there (PYTHONDONTWRITEBYTECODE, another user) would compile them at each start.
+list(TRANSFORM HR_PYTHON_FILES PREPEND ${PROJECT_SOURCE_DIR}/python/headrace/ OUTPUT_VARIABLE HR_PYTHON_PATHS)
+list(FILTER HR_PYTHON_PATHS INCLUDE REGEX "\\.py$")
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/python/bytecode.stamp DEPENDS ${HR_PYTHON_PATHS}
+  COMMAND ${HEADRACE_PYTHON} -m compileall -q ${HR_PYTHON_DIR}
+  COMMAND ${CMAKE_COMMAND} -E touch ${PROJECT_BINARY_DIR}/python/bytecode.stamp
+  COMMENT "Compiling the Python package" VERBATIM)
+add_custom_target(headrace_bytecode ALL DEPENDS ${PROJECT_BINARY_DIR}/python/bytecode.stamp)
 if(TARGET headrace_descriptors)
   add_custom_command(TARGET headrace_python POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E copy_if_different ${HR_DESCRIPTORS} ${HR_PYTHON_DIR}/descriptors.pb VERBATIM)
