@@ -170,12 +170,13 @@ static void grad_igammac(hr_grad_ctx_t* g) { give_igamma(g, true); }
 
 /* 3. definitions */
 #define BINARY(Name, ...) BINARY_AS(Name, "x: T; y: T -> z: T", __VA_ARGS__)
-#define BINARY_AS(Name, signature, allowed, mask, op_flags, op_check, gradient)                        \
+#define BINARY_AS(Name, signature, allowed, ...) BINARY_WITH(Name, signature, "T: type{" allowed "}", __VA_ARGS__)
+#define BINARY_WITH(Name, signature, op_attrs, mask, op_flags, op_check, gradient)                     \
   static const binary_row_t row_##Name = {BINARY_##Name, op_check};                                    \
   extern const hr_op_t hr_op_##Name;                                                                   \
   const hr_op_t hr_op_##Name = {.name = #Name,                                                         \
                                 .sig = signature,                                                      \
-                                .attrs = "T: type{" allowed "}",                                       \
+                                .attrs = op_attrs,                                                     \
                                 .flags = op_flags,                                                     \
                                 .shape = hr_infer_broadcasted,                                         \
                                 .grad = grad_##gradient,                                               \

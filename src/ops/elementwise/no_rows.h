@@ -16,6 +16,9 @@
 #ifndef BINARY_AS
 #define BINARY_AS(Name, sig, ...) BINARY(Name, __VA_ARGS__)
 #endif
+#ifndef BINARY_WITH
+#define BINARY_WITH(Name, sig, ...) BINARY(Name, __VA_ARGS__)
+#endif
 #ifndef COMPARE
 #define COMPARE(...)
 #endif

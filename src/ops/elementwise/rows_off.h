@@ -5,6 +5,7 @@
 #undef PAIR
 #undef BINARY
 #undef BINARY_AS
+#undef BINARY_WITH
 #undef COMPARE
 #undef ARITH
 #undef FLOAT

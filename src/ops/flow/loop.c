@@ -138,7 +138,7 @@ const hr_op_t hr_op__While = {.name = "_While",
 const hr_op_t hr_op_For = {.name = "For",
                            .sig = "start: int32; limit: int32; delta: int32; input: T -> output: T",
                            .attrs = "T: list(type) >= 0; body: func",
-                           .flags = HR_OP_STATEFUL,
+                           .flags = HR_OP_SIDE_EFFECT, /* stateless to TensorFlow, but its body may be anything */
                            .shape = hr_call_inputs_shapes,
                            HR_KERNELS({.prepared_bytes = sizeof(hr_call_site_t), .prepare = for_prepare, .compute = for_compute}),
                            .doc = "output = input; for (i = start; i < limit; i += delta) output = body(i, output).",
