@@ -26,3 +26,7 @@ hr_status_t hr_pool_run(int threads, int64_t count, double cost_ns, hr_pool_fn_t
   hr_team_run(threads < r.grid.chunks ? threads : r.grid.chunks, true, take_chunks, &r);
   return hr_pool_grid_result(&r.grid);
 }
+
+bool hr_pool_fork(int lanes, void (*fn)(void* arg, int lane), void* arg) {
+  return hr_pool_grid_may_use_threads() && hr_team_fork(lanes, fn, arg);
+}

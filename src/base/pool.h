@@ -6,6 +6,7 @@
  * base/team.h, which oneDNN's regions run on too; pool_pthread.c is for sanitizer builds. After fork the child runs single-threaded. */
 #ifndef HR_BASE_POOL_H
 #define HR_BASE_POOL_H
+#include <stdbool.h>
 #include <stdint.h>
 #include "base/status.h"
 
@@ -16,6 +17,10 @@ enum { HR_POOL_MAX_CHUNKS = 64 };
 /* How many chunks hr_pool_run will make of `count` items that cost `cost_ns` nanoseconds each: for scratch per chunk. */
 int hr_pool_chunks(int64_t count, double cost_ns, int threads);
 HR_MUST_USE hr_status_t hr_pool_run(int threads, int64_t count, double cost_ns, hr_pool_fn_t fn, void* arg);
+
+/* Lanes: `lanes` threads, the caller as lane 0, each of which calls fn once and may use hr_pool_run in it; returns when all have ended.
+ * False, and nothing was called: in a nested call, after fork, or when not so many threads can be had. */
+bool hr_pool_fork(int lanes, void (*fn)(void* arg, int lane), void* arg);
 
 int hr_pool_threads(void);            /* the process's thread count: HEADRACE_NUM_THREADS, else the cores */
 void hr_pool_set_threads(int threads); /* 0: the cores again */

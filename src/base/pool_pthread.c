@@ -5,6 +5,7 @@
  * needed and stay. Protocol: the caller publishes the grid and raises `generation` under the mutex; workers join while `joinable`
  * lasts, take chunks from `next_chunk`, and the caller leaves once no worker is inside. */
 #include <stdatomic.h>
+#include "base/errand.h"
 #include "base/pool_grid.h"
 #include "base/sync.h"
 #include "base/thread.h"
@@ -88,4 +89,75 @@ hr_status_t hr_pool_run(int threads, int64_t count, double cost_ns, hr_pool_fn_t
   team_run(&g, threads < g.chunks ? threads : g.chunks);
   atomic_flag_clear_explicit(&team_busy, memory_order_release);
   return hr_pool_grid_result(&g);
+}
+
+/* --- lanes: errands, which wait until it is known whether all of them can be had --------------------------------------------------------- */
+
+enum { MOST_LANES = 64 };
+typedef struct {
+  hr_mutex_t mutex;
+  hr_cond_t changed;
+  void (*fn)(void* arg, int lane);
+  void* arg;
+  int started, decided; /* decided: 1 go, -1 do not */
+} fork_t;
+
+typedef struct {
+  hr_errand_t errand;
+  fork_t* fork;
+  int lane;
+} lane_errand_t;
+
+static void lane_run(hr_errand_t* errand) {
+  const lane_errand_t* e = (lane_errand_t*)(void*)errand;
+  fork_t* f = e->fork;
+  hr_mutex_lock(&f->mutex);
+  while (!f->decided) hr_cond_wait(&f->changed, &f->mutex);
+  const bool go = f->decided > 0;
+  hr_mutex_unlock(&f->mutex);
+  if (go) f->fn(f->arg, e->lane);
+  hr_mutex_lock(&f->mutex);
+  --f->started;
+  hr_cond_wake_all(&f->changed);
+  hr_mutex_unlock(&f->mutex);
+}
+
+static void fork_decide(fork_t* f, int decision) {
+  hr_mutex_lock(&f->mutex);
+  f->decided = decision;
+  hr_cond_wake_all(&f->changed);
+  hr_mutex_unlock(&f->mutex);
+}
+
+bool hr_pool_fork(int lanes, void (*fn)(void* arg, int lane), void* arg) {
+  lane_errand_t errands[MOST_LANES];
+  if (lanes < 2 || lanes > MOST_LANES || !hr_pool_grid_may_use_threads()) return false;
+  fork_t f = {.fn = fn, .arg = arg};
+  hr_mutex_init(&f.mutex);
+  hr_cond_init(&f.changed);
+  for (int i = 1; i < lanes; ++i) {
+    errands[i] = (lane_errand_t){.errand = {.run = lane_run}, .fork = &f, .lane = i};
+    hr_mutex_lock(&f.mutex);
+    ++f.started;
+    hr_mutex_unlock(&f.mutex);
+    hr_status_t status = hr_errand_start(&errands[i].errand);
+    if (!status) continue;
+    hr_status_release(status);
+    hr_mutex_lock(&f.mutex);
+    --f.started;
+    hr_mutex_unlock(&f.mutex);
+    fork_decide(&f, -1);
+    break;
+  }
+  const bool go = f.decided == 0;
+  if (go) {
+    fork_decide(&f, 1);
+    fn(arg, 0);
+  }
+  hr_mutex_lock(&f.mutex);
+  while (f.started) hr_cond_wait(&f.changed, &f.mutex);
+  hr_mutex_unlock(&f.mutex);
+  hr_cond_deinit(&f.changed);
+  hr_mutex_deinit(&f.mutex);
+  return go;
 }

@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers lie on a stack while idle; who needs some pops them, hands each its part through a word of its own, and pushes them back at
- * the end. A worker that has not taken its part yet can be called off by the same word.
- *
- * Waiting: a turn of the spin loop that took far longer than an interrupt means that the thread was off its core, so others want to run;
- * then this thread does not spin for a while, and for twice as long when the same happens after little more spinning. */
+ * the end. A worker that has not taken its part yet can be called off by the same word. */
 #include "base/team.h"
-#include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include "base/alloc.h"
 #include "base/sync.h"
 #include "base/thread.h"
+#include "base/wait.h"
 
 enum { IDLE, POSTED, RUNNING };                     /* a worker's word */
-enum { MOST_MEMBERS = 256, MOST_DOUBLINGS = 6 };
+enum { MOST_MEMBERS = 256 };
 static const unsigned SLEEPS = 1u << 31;            /* in `pending`: the caller sleeps on it */
-static const uint64_t SPIN_TICKS = 600000, AWAY_TICKS = 300000;           /* of the time stamp counter: some 200 and 100 microseconds */
-static const uint64_t PENALTY_TICKS = 30000000, FORGET_TICKS = 100000000; /* some 10 and 40 milliseconds */
 
 typedef struct {
   hr_team_fn_t fn;
   void* arg;
   int size;
+  bool apart;                  /* a fork: its members are in no team */
   atomic_uint pending;         /* workers that are not done */
   atomic_uint arrived, phase;  /* of the barrier */
 } team_t;
@@ -44,47 +37,16 @@ static struct {
 
 static _Thread_local struct {
   team_t* team;
-  int member, doublings; /* of the time without spinning */
-  uint64_t no_spin_until, spun; /* ticks spun since it was last off its core */
+  int member;
 } me;
-
-/* --- waiting ------------------------------------------------------------------------------------------------------------------------- */
-
-static void futex_sleep(atomic_uint* word, unsigned value) { syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0); }
-static void futex_wake(atomic_uint* word, int count) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0); }
-
-static void stop_spinning(uint64_t now) {
-  if (me.spun > FORGET_TICKS) me.doublings = 0;
-  else if (me.doublings < MOST_DOUBLINGS) ++me.doublings;
-  me.no_spin_until = now + (PENALTY_TICKS << me.doublings);
-  me.spun = 0;
-}
-
-/* True once *word is not `value`; false when it is time to sleep. */
-static bool spin_while(atomic_uint* word, unsigned value) {
-  const uint64_t start = __builtin_ia32_rdtsc();
-  if (start < me.no_spin_until) return atomic_load_explicit(word, memory_order_acquire) != value;
-  for (uint64_t last = start, now;; last = now) {
-    if (atomic_load_explicit(word, memory_order_acquire) != value) {
-      me.spun += last - start;
-      return true;
-    }
-    __builtin_ia32_pause();
-    now = __builtin_ia32_rdtsc();
-    if (now - last > AWAY_TICKS) {
-      stop_spinning(now);
-      return atomic_load_explicit(word, memory_order_acquire) != value;
-    }
-    if (now - start > SPIN_TICKS) {
-      me.spun += now - start;
-      return false;
-    }
-  }
-}
 
 /* --- workers ------------------------------------------------------------------------------------------------------------------------- */
 
 static void work_in(team_t* t, int member) {
+  if (t->apart) {
+    t->fn(t->arg, member);
+    return;
+  }
   team_t* outer = me.team;
   const int outer_member = me.member;
   me.team = t;
@@ -96,9 +58,9 @@ static void work_in(team_t* t, int member) {
 
 static void wait_for_work(worker_t* w) {
   while (atomic_load_explicit(&w->word, memory_order_acquire) == IDLE) {
-    if (spin_while(&w->word, IDLE)) return;
+    if (hr_wait_spin(&w->word, IDLE)) return;
     atomic_store(&w->sleeps, 1);
-    if (atomic_load(&w->word) == IDLE) futex_sleep(&w->word, IDLE);
+    if (atomic_load(&w->word) == IDLE) hr_wait_sleep(&w->word, IDLE);
     atomic_store_explicit(&w->sleeps, 0, memory_order_relaxed);
   }
 }
@@ -112,7 +74,7 @@ static void worker_main(void* arg) {
     team_t* t = w->team;
     work_in(t, w->member);
     atomic_store_explicit(&w->word, IDLE, memory_order_release);
-    if (atomic_fetch_sub(&t->pending, 1) == (SLEEPS | 1)) futex_wake(&t->pending, 1); /* t may be gone: only its address is used */
+    if (atomic_fetch_sub(&t->pending, 1) == (SLEEPS | 1)) hr_wait_wake(&t->pending, 1); /* t may be gone: only its address is used */
   }
 }
 
@@ -170,7 +132,7 @@ static void post_work(worker_t* w, team_t* t, int member) {
   w->team = t;
   w->member = member;
   atomic_store(&w->word, POSTED);
-  if (atomic_load(&w->sleeps)) futex_wake(&w->word, 1);
+  if (atomic_load(&w->sleeps)) hr_wait_wake(&w->word, 1);
 }
 
 static void call_off(worker_t* w, team_t* t) {
@@ -180,9 +142,9 @@ static void call_off(worker_t* w, team_t* t) {
 
 static void wait_for_team(team_t* t) {
   for (unsigned left; (left = atomic_load_explicit(&t->pending, memory_order_acquire)) & ~SLEEPS;) {
-    if (spin_while(&t->pending, left)) continue;
+    if (hr_wait_spin(&t->pending, left)) continue;
     if (!(left & SLEEPS) && !atomic_compare_exchange_strong(&t->pending, &left, left | SLEEPS)) continue;
-    futex_sleep(&t->pending, left | SLEEPS);
+    hr_wait_sleep(&t->pending, left | SLEEPS);
   }
 }
 
@@ -200,6 +162,22 @@ void hr_team_run(int threads, bool optional, hr_team_fn_t fn, void* arg) {
   if (count) give_workers(workers, count);
 }
 
+bool hr_team_fork(int threads, hr_team_fn_t fn, void* arg) {
+  worker_t* workers[MOST_MEMBERS];
+  if (me.team || threads < 2 || threads > MOST_MEMBERS) return false;
+  team_t t = {.fn = fn, .arg = arg, .size = threads, .apart = true};
+  const int count = take_workers(threads - 1, workers);
+  const bool all = count == threads - 1;
+  if (all) {
+    atomic_init(&t.pending, (unsigned)count);
+    for (int i = 0; i < count; ++i) post_work(workers[i], &t, i + 1);
+    fn(arg, 0);
+    wait_for_team(&t);
+  }
+  give_workers(workers, count);
+  return all;
+}
+
 int hr_team_size(void) { return me.team ? me.team->size : 1; }
 int hr_team_member(void) { return me.member; }
 bool hr_team_is_inside(void) { return me.team != NULL && me.team->size > 1; }
@@ -211,9 +189,9 @@ void hr_team_barrier(void) {
   if (atomic_fetch_add(&t->arrived, 1) + 1 == (unsigned)t->size) {
     atomic_store(&t->arrived, 0);
     atomic_fetch_add(&t->phase, 1);
-    futex_wake(&t->phase, t->size);
+    hr_wait_wake(&t->phase, t->size);
     return;
   }
   while (atomic_load_explicit(&t->phase, memory_order_acquire) == phase)
-    if (!spin_while(&t->phase, phase)) futex_sleep(&t->phase, phase);
+    if (!hr_wait_spin(&t->phase, phase)) hr_wait_sleep(&t->phase, phase);
 }

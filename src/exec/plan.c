@@ -3,6 +3,7 @@
 #include "exec/plan.h"
 #include "base/alloc.h"
 #include "exec/flow.h"
+#include "exec/lanes.h"
 #include "rt/device.h"
 #include "exec/plan_state.h"
 
@@ -26,12 +27,21 @@ static hr_status_t check_nodes(const hr_plan_desc_t* d, int64_t* out_id_limit) {
   return NULL;
 }
 
-/* A stretch ends after so many sites, and after every site that may have waited. */
+/* A stretch ends after so many sites, and after every site that may have waited. A region of lanes is a stretch. */
 static hr_status_t cut_segments(hr_plan_t* p, hr_node_t* const* order) {
   p->segments = hr_arena_array(&p->arena, (size_t)p->site_count, sizeof *p->segments);
   if (!p->segments) return hr_status_out_of_memory();
-  int64_t begin = 0;
+  int64_t begin = 0, next = 0;
   for (int64_t i = 0; i < p->site_count; ++i) {
+    const hr_region_t* region = p->lanes && next < p->lanes->region_count ? &p->lanes->regions[next] : NULL;
+    if (region && i == region->begin) {
+      if (i > begin) p->segments[p->segment_count++] = i;
+      begin = region->end;
+      p->segments[p->segment_count++] = begin;
+      i = begin - 1;
+      ++next;
+      continue;
+    }
     bool blocking = order[p->sites[i].node]->attrs.def->op->flags & HR_OP_BLOCKING;
     if (!blocking && i + 1 - begin < HR_PLAN_CHECK_EVERY && i + 1 < p->site_count) continue;
     p->segments[p->segment_count++] = i + 1;
@@ -105,6 +115,12 @@ void hr_plan_destroy(hr_plan_t* p) {
 }
 
 int64_t hr_plan_site_count(const hr_plan_t* p) { return p->site_count; }
+int64_t hr_plan_lane_sites(const hr_plan_t* p) {
+  int64_t count = 0;
+  for (int64_t i = 0; p->lanes && i < p->lanes->region_count; ++i)
+    for (int lane = 1; lane < p->lanes->lanes; ++lane) count += p->lanes->regions[i].counts[lane];
+  return count;
+}
 int64_t hr_plan_slot_count(const hr_plan_t* p) { return p->spare - hr_plan_first_temporary(p); }
 
 /* --- bindings ----------------------------------------------------------------------------------------------------------------------- */

@@ -25,12 +25,15 @@ typedef struct {
   hr_state_table_t* states;
   hr_resources_t* resources;
   const struct hr_device* device; /* where the nodes run (rt/device.h); NULL: host */
+  int32_t lanes;                  /* most sites that run at once (exec/lanes.h); 0 and 1: one after another */
+  int32_t threads;                /* of one kernel, as the steps will have them; read where lanes are planned */
   bool keep_values;               /* for exec/partial.h: no slot is reused, nothing is taken or released before the end */
 } hr_plan_desc_t;
 HR_MUST_USE hr_status_t hr_plan_create(const hr_plan_desc_t* desc, hr_plan_t** out);
 void hr_plan_destroy(hr_plan_t* p);
 int64_t hr_plan_site_count(const hr_plan_t* p);
 int64_t hr_plan_slot_count(const hr_plan_t* p); /* of temporary values */
+int64_t hr_plan_lane_sites(const hr_plan_t* p); /* how many sites are planned for other threads than the step's own */
 
 /* How a caller's order of feeds and fetches maps to the plan's. Immutable; used by many steps at once. */
 typedef struct {

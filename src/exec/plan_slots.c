@@ -4,8 +4,11 @@
  *
  * A site's outputs get their slots before its inputs give theirs back, because a kernel that works in place moves a value from one slot to
  * another. An ordinary consumer of a variable's reference reads it through a site of its own right before it, so that each consumer sees
- * the value as of its own turn; a fetched reference is read right after the site that made it. */
-#include "exec/plan_state.h"
+ * the value as of its own turn; a fetched reference is read right after the site that made it.
+ *
+ * In a region (exec/lanes.h) a slot that a lane gives back is only that lane's until the region ends; and a value of which several lanes read
+ * the last has a slot, and a reference, for each of them, so that none of them has to know when the others are done. */
+#include "exec/lanes.h"
 
 enum { VALUE_TEMPORARY, VALUE_FEED, VALUE_CONSTANT };
 
@@ -28,7 +31,17 @@ typedef struct {
   int32_t* fetch_values;
   int32_t* free_slots;
   int32_t free_count;
+  struct lane_slots* lanes; /* of the region now; NULL outside */
 } slots_t;
+
+/* Of a region; the arrays by value and lane serve one region after another, since what they hold are sites and values of one region. */
+typedef struct lane_slots {
+  hr_region_t* region;
+  int lane, lanes;
+  int32_t* last; /* the lane's last site that reads a value which ends in the region; that + 1; 0: none */
+  int32_t* slot; /* where that lane finds it, if several read it; that + 1 */
+  int32_t *freed[HR_LANES_MOST], freed_count[HR_LANES_MOST];
+} lane_slots_t;
 
 /* --- numbering ------------------------------------------------------------------------------------------------------------------- */
 
@@ -206,7 +219,17 @@ static void find_last_uses(slots_t* s) {
   for (int32_t i = 0; i < s->desc->fetch_count; ++i) s->values[s->fetch_values[i]].fetched = true;
 }
 
-static int32_t take_slot(slots_t* s) { return s->free_count > 0 ? s->free_slots[--s->free_count] : s->p->slot_count++; }
+static int32_t take_slot(slots_t* s) {
+  lane_slots_t* l = s->lanes;
+  if (l && l->freed_count[l->lane] > 0) return l->freed[l->lane][--l->freed_count[l->lane]];
+  return s->free_count > 0 ? s->free_slots[--s->free_count] : s->p->slot_count++;
+}
+
+static void give_slot(slots_t* s, int32_t slot) {
+  lane_slots_t* l = s->lanes;
+  if (l) l->freed[l->lane][l->freed_count[l->lane]++] = slot;
+  else s->free_slots[s->free_count++] = slot;
+}
 
 static void place_outputs(slots_t* s, hr_plan_site_t* site) {
   int32_t* out = (int32_t*)site->site.out;
@@ -218,7 +241,7 @@ static void place_outputs(slots_t* s, hr_plan_site_t* site) {
     spare |= !wanted;
     out[j] = wanted ? v->slot : -1;
   }
-  if (spare) ((int32_t*)site->drops)[site->drop_count++] = -1; /* the spare; its number is known at the end */
+  if (spare) ((int32_t*)site->drops)[site->drop_count++] = -1 - (s->lanes ? s->lanes->lane : 0); /* the lane's spare, by its lane */
 }
 
 static int32_t times_read(const hr_site_t* site, int32_t value) {
@@ -227,37 +250,187 @@ static int32_t times_read(const hr_site_t* site, int32_t value) {
   return times;
 }
 
-static void place_inputs(slots_t* s, int64_t index) {
+static bool ends_in_region(const slots_t* s, const plan_value_t* v) {
+  return v->kind == VALUE_TEMPORARY && !v->is_ref && !v->fetched && v->last >= 0 && v->last < s->lanes->region->end;
+}
+
+static int32_t* lane_last(const lane_slots_t* l, int32_t value) { return l->last + (size_t)value * (size_t)l->lanes; }
+static int32_t* lane_slot(const lane_slots_t* l, int32_t value) { return l->slot + (size_t)value * (size_t)l->lanes; }
+
+static int lanes_reading(const lane_slots_t* l, int32_t value) {
+  int count = 0;
+  for (int lane = 0; lane < l->lanes; ++lane) count += lane_last(l, value)[lane] > l->region->begin;
+  return count;
+}
+
+static bool is_shared(const slots_t* s, int32_t value) { return s->lanes && lanes_reading(s->lanes, value) > 1; }
+
+/* Each lane releases its own slot of a shared value, and none may take the value over. */
+static void end_shared_input(slots_t* s, int64_t index, int32_t j) {
   hr_plan_site_t* site = &s->p->sites[index];
-  uint8_t* flags = (uint8_t*)site->site.in_flags;
-  for (int32_t j = 0; j < site->site.in_count; ++j) {
-    plan_value_t* v = &s->values[site->site.in[j]];
-    if (v->last != index || v->kind != VALUE_TEMPORARY || v->fetched || s->desc->keep_values) continue;
-    if (!v->is_ref) {
-      flags[j] = times_read(&site->site, site->site.in[j]) == 1 ? HR_IN_TAKE | HR_IN_RELEASE : HR_IN_RELEASE;
-      ((int32_t*)site->drops)[site->drop_count++] = v->slot;
-    }
-    s->free_slots[s->free_count++] = v->slot;
-    v->last = -1; /* given back once, however often this site reads it */
+  lane_slots_t* l = s->lanes;
+  const int32_t value = site->site.in[j], slot = lane_slot(l, value)[l->lane] - 1;
+  if (lane_last(l, value)[l->lane] != index + 1) return;
+  ((uint8_t*)site->site.in_flags)[j] = HR_IN_RELEASE;
+  for (int32_t before = 0; before < j; ++before)
+    if (site->site.in[before] == value) return; /* released once, however often this site reads it */
+  ((int32_t*)site->drops)[site->drop_count++] = slot;
+  give_slot(s, slot);
+}
+
+static void end_input(slots_t* s, int64_t index, int32_t j) {
+  hr_plan_site_t* site = &s->p->sites[index];
+  plan_value_t* v = &s->values[site->site.in[j]];
+  if (v->last != index || v->kind != VALUE_TEMPORARY || v->fetched || s->desc->keep_values) return;
+  if (!v->is_ref) {
+    ((uint8_t*)site->site.in_flags)[j] = times_read(&site->site, site->site.in[j]) == 1 ? HR_IN_TAKE | HR_IN_RELEASE : HR_IN_RELEASE;
+    ((int32_t*)site->drops)[site->drop_count++] = v->slot;
   }
-  for (int32_t j = 0; j < site->site.in_count; ++j) ((int32_t*)site->site.in)[j] = s->values[site->site.in[j]].slot;
+  give_slot(s, v->slot);
+  v->last = -1; /* given back once, however often this site reads it */
+}
+
+static void place_inputs(slots_t* s, int64_t index) {
+  hr_site_t* site = &s->p->sites[index].site;
+  for (int32_t j = 0; j < site->in_count; ++j)
+    if (is_shared(s, site->in[j])) end_shared_input(s, index, j);
+    else end_input(s, index, j);
+  for (int32_t j = 0; j < site->in_count; ++j) {
+    const int32_t value = site->in[j];
+    ((int32_t*)site->in)[j] = is_shared(s, value) ? lane_slot(s->lanes, value)[s->lanes->lane] - 1 : s->values[value].slot;
+  }
+}
+
+/* --- slots in a region ---------------------------------------------------------------------------------------------------------------- */
+
+static void find_lane_uses(slots_t* s) {
+  const lane_slots_t* l = s->lanes;
+  for (int64_t i = l->region->begin; i < l->region->end; ++i) {
+    const hr_site_t* site = &s->p->sites[i].site;
+    const int lane = l->region->sites[i - l->region->begin].lane;
+    for (int32_t j = 0; j < site->in_count; ++j)
+      if (ends_in_region(s, &s->values[site->in[j]])) lane_last(l, site->in[j])[lane] = (int32_t)i + 1;
+  }
+}
+
+/* A slot for each lane that reads `value`; the first of them gets the value's own. */
+static int32_t share_value(slots_t* s, int32_t value, hr_lane_share_t* out) {
+  const lane_slots_t* l = s->lanes;
+  const int32_t own = s->values[value].slot;
+  int32_t count = 0;
+  bool first = true;
+  for (int lane = 0; lane < l->lanes; ++lane) {
+    if (lane_last(l, value)[lane] <= l->region->begin) continue;
+    const int32_t slot = first ? own : take_slot(s);
+    lane_slot(l, value)[lane] = slot + 1;
+    if (!first) out[count++] = (hr_lane_share_t){own, slot};
+    first = false;
+  }
+  return count;
+}
+
+static hr_status_t share_outputs(slots_t* s, hr_lane_site_t* in_lane, const int32_t* values, int32_t count) {
+  int32_t extra = 0;
+  for (int32_t j = 0; j < count; ++j) extra += lanes_reading(s->lanes, values[j]);
+  hr_lane_share_t* shares = hr_arena_array(&s->p->arena, (size_t)extra, sizeof *shares);
+  if (!shares) return hr_status_out_of_memory();
+  in_lane->shares = shares;
+  for (int32_t j = 0; j < count; ++j)
+    if (is_shared(s, values[j])) in_lane->share_count += share_value(s, values[j], shares + in_lane->share_count);
+  return NULL;
+}
+
+/* What was made before the region and is read by several lanes for the last time. */
+static hr_status_t share_entry(slots_t* s, int32_t input_count) {
+  const lane_slots_t* l = s->lanes;
+  hr_lane_share_t* shares = hr_arena_array(s->scratch, (size_t)input_count * (size_t)l->lanes, sizeof *shares);
+  hr_region_t* region = l->region;
+  if (!shares) return hr_status_out_of_memory();
+  for (int64_t i = region->begin; i < region->end; ++i) {
+    const hr_site_t* site = &s->p->sites[i].site;
+    for (int32_t j = 0; j < site->in_count; ++j) {
+      const int32_t v = site->in[j];
+      if (s->values[v].slot < 0 || !is_shared(s, v) || lane_slot(l, v)[region->sites[i - region->begin].lane]) continue;
+      region->entry_count += share_value(s, v, shares + region->entry_count);
+    }
+  }
+  region->entry = hr_arena_array(&s->p->arena, (size_t)region->entry_count, sizeof *region->entry);
+  if (!region->entry) return hr_status_out_of_memory();
+  if (region->entry_count) memcpy(region->entry, shares, (size_t)region->entry_count * sizeof *shares);
+  return NULL;
+}
+
+static hr_status_t place_lane_site(slots_t* s, int64_t index) {
+  hr_plan_site_t* site = &s->p->sites[index];
+  hr_lane_site_t* in_lane = &s->lanes->region->sites[index - s->lanes->region->begin];
+  const int32_t count = site->site.out_count;
+  int32_t* values = hr_arena_array(s->scratch, (size_t)count, sizeof *values);
+  if (!values) return hr_status_out_of_memory();
+  s->lanes->lane = in_lane->lane;
+  if (count) memcpy(values, site->site.out, (size_t)count * sizeof *values);
+  place_outputs(s, site);
+  HR_TRY(share_outputs(s, in_lane, values, count));
+  place_inputs(s, index);
+  return NULL;
+}
+
+static hr_status_t place_region(slots_t* s, lane_slots_t* l, hr_region_t* region) {
+  int32_t inputs = 0;
+  for (int64_t i = region->begin; i < region->end; ++i) inputs += s->p->sites[i].site.in_count;
+  l->region = region;
+  for (int lane = 0; lane < l->lanes; ++lane) {
+    l->freed[lane] = hr_arena_array(s->scratch, (size_t)inputs, sizeof *l->freed[lane]);
+    if (!l->freed[lane]) return hr_status_out_of_memory();
+    l->freed_count[lane] = 0;
+  }
+  l->lane = 0;
+  s->lanes = l;
+  find_lane_uses(s);
+  HR_TRY(share_entry(s, inputs));
+  for (int64_t i = region->begin; i < region->end; ++i) HR_TRY(place_lane_site(s, i));
+  s->lanes = NULL;
+  for (int lane = 0; lane < l->lanes; ++lane)
+    while (l->freed_count[lane] > 0) give_slot(s, l->freed[lane][--l->freed_count[lane]]);
+  return NULL;
+}
+
+static hr_status_t place_sites(slots_t* s) {
+  hr_plan_t* p = s->p;
+  lane_slots_t lanes = {.lanes = p->lanes ? p->lanes->lanes : 1};
+  if (p->lanes) {
+    lanes.last = hr_arena_array(s->scratch, (size_t)s->value_count * (size_t)lanes.lanes, sizeof *lanes.last);
+    lanes.slot = hr_arena_array(s->scratch, (size_t)s->value_count * (size_t)lanes.lanes, sizeof *lanes.slot);
+    if (!lanes.last || !lanes.slot) return hr_status_out_of_memory();
+  }
+  int64_t next = 0;
+  for (int64_t i = 0; i < p->site_count;) {
+    hr_region_t* region = p->lanes && next < p->lanes->region_count ? &p->lanes->regions[next] : NULL;
+    if (region && i == region->begin) {
+      HR_TRY(place_region(s, &lanes, region));
+      i = region->end;
+      ++next;
+      continue;
+    }
+    place_outputs(s, &p->sites[i]);
+    place_inputs(s, i++);
+  }
+  p->spare = p->slot_count;
+  p->slot_count += lanes.lanes;
+  return NULL;
 }
 
 static hr_status_t place_values(slots_t* s) {
   hr_plan_t* p = s->p;
   const hr_plan_desc_t* d = s->desc;
-  s->free_slots = hr_arena_array(s->scratch, (size_t)s->value_limit, sizeof *s->free_slots);
+  size_t room = (size_t)s->value_limit; /* of free slots; lanes have slots of their own for the inputs that they share */
+  for (int64_t i = 0; p->lanes && i < p->site_count; ++i) room += (size_t)p->sites[i].site.in_count;
+  s->free_slots = hr_arena_array(s->scratch, room, sizeof *s->free_slots);
   p->fetch_slots = hr_arena_array(&p->arena, (size_t)d->fetch_count, sizeof *p->fetch_slots);
   if (!s->free_slots || !p->fetch_slots) return hr_status_out_of_memory();
-  find_last_uses(s);
-  for (int64_t i = 0; i < p->site_count; ++i) {
-    place_outputs(s, &p->sites[i]);
-    place_inputs(s, i);
-  }
-  p->spare = p->slot_count++;
+  HR_TRY(place_sites(s));
   for (int64_t i = 0; i < p->site_count; ++i)
     for (int32_t j = 0; j < p->sites[i].drop_count; ++j)
-      if (p->sites[i].drops[j] < 0) ((int32_t*)p->sites[i].drops)[j] = p->spare;
+      if (p->sites[i].drops[j] < 0) ((int32_t*)p->sites[i].drops)[j] = p->spare - 1 - p->sites[i].drops[j];
   for (int32_t i = 0; i < d->fetch_count; ++i) p->fetch_slots[i] = s->values[s->fetch_values[i]].slot;
   return NULL;
 }
@@ -268,5 +441,10 @@ hr_status_t hr_plan_assign_slots(hr_plan_t* p, hr_arena_t* scratch, const hr_pla
   HR_TRY(place_feeds_and_constants(&s));
   HR_TRY(resolve_fetches(&s));
   HR_TRY(add_sites(&s));
+  find_last_uses(&s);
+  if (desc->lanes > 1 && !desc->keep_values) {
+    const hr_lanes_request_t lanes = {p, scratch, desc, order, id_limit, s.value_count};
+    HR_TRY(hr_lanes_plan(&lanes));
+  }
   return place_values(&s);
 }

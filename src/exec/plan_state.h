@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of a plan, shared by the files of exec/.
  *
- *   frame's slots   [ feeds | constants | temporaries | spare ]
+ *   frame's slots   [ feeds | constants | temporaries | spares ]
  *
  * Feeds are copies of the caller's structs without a reference of their own; constants hold one reference for the frame's life; temporaries
- * are empty between steps. The spare takes outputs that nobody wants. So entering a step costs a copy per feed and leaving it nothing. */
+ * are empty between steps. A spare, one a lane, takes outputs that nobody wants. So entering a step costs a copy per feed and leaving it nothing. */
 #ifndef HR_EXEC_PLAN_STATE_H
 #define HR_EXEC_PLAN_STATE_H
 #include "exec/plan.h"
@@ -38,6 +38,7 @@ struct hr_plan {
   int32_t need_words;    /* plans that keep values: which feeds a site, and a fetch, depends on; bits, so many words each */
   uint64_t* site_needs;
   uint64_t* fetch_needs;
+  struct hr_lanes* lanes; /* where sites run side by side (exec/lanes.h); NULL: nowhere */
   struct hr_flow* flow;  /* of the general path (exec/flow.h); NULL: a straight list */
   hr_mutex_t mu;         /* guards frames */
   hr_frame_t* frames;

@@ -3,6 +3,7 @@
  * observer and one without, so that nobody pays for watching. */
 #include "base/clock.h"
 #include "exec/flow.h"
+#include "exec/lanes.h"
 #include "exec/plan_state.h"
 #include "rt/rendezvous.h"
 #include "rt/step_locals.h"
@@ -42,16 +43,24 @@ static hr_status_t run_stretch_watched(const hr_plan_site_t* s, const hr_plan_si
   return NULL;
 }
 
-static hr_status_t run_sites(const hr_plan_t* p, hr_kernel_ctx_t* k) {
+/* Compiled twice, since most plans have no region of lanes. */
+static inline __attribute__((always_inline)) hr_status_t run_segments(const hr_plan_t* p, hr_kernel_ctx_t* k, const hr_region_t* region) {
+  const hr_region_t* regions_end = region ? region + p->lanes->region_count : NULL;
   const hr_plan_site_t* s = p->sites;
   for (int64_t i = 0; i < p->segment_count; ++i) {
     const hr_plan_site_t* end = p->sites + p->segments[i];
     if (hr_cancel_is_set(k->step->cancel)) return hr_cancel_why(k->step->cancel);
-    hr_status_t status = k->step->observer ? run_stretch_watched(s, end, k) : run_stretch(s, end, k);
+    hr_status_t status;
+    if (region && region < regions_end && s == p->sites + region->begin) status = hr_lanes_run(p, region++, k);
+    else status = k->step->observer ? run_stretch_watched(s, end, k) : run_stretch(s, end, k);
     if (status) return status;
     s = end;
   }
   return NULL;
+}
+
+static hr_status_t run_sites(const hr_plan_t* p, hr_kernel_ctx_t* k) {
+  return p->lanes ? run_segments(p, k, p->lanes->regions) : run_segments(p, k, NULL);
 }
 
 /* On the general path a value may be dead; on the straight one a kernel forgot it. */

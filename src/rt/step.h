@@ -25,7 +25,8 @@ struct hr_step {
   struct hr_step_locals* locals;    /* what lives as long as the step, for all its partitions (rt/step_locals.h) */
   hr_resources_t* resources;  /* the session's */
   hr_observer_t* observer;    /* NULL: nobody watches */
-  int threads;                /* leased from the pool */
+  int threads;                /* of a kernel */
+  int cores;                  /* leased from the pool: at least `threads`, or 0: as many; what lanes share (exec/lanes.h) */
   struct hr_caller* caller;   /* runs functions of the library; NULL: none can be called */
   int call_depth;             /* of a function's step: how many calls it stands in */
   hr_step_wait_t* waits;      /* newest first; the step's own thread */

@@ -2,6 +2,7 @@
 /* THE pass order. A pass must leave a program that computes the same values and keeps every side effect; a failing pass fails the run
  * (out of memory, a bug), it does not fall back in silence. */
 #include "session/pipeline.h"
+#include "base/pool.h"
 #include "session/passes.h"
 
 static bool always(const hr_session_options_t* o) {
@@ -42,6 +43,12 @@ static hr_status_t run_passes(hr_program_t* p, const hr_session_options_t* o) {
   return hr_program_finish(p);
 }
 
+/* Unset, the second follows the first: who asks for one thread gets one. */
+static void set_threads(hr_program_t* p, const hr_session_options_t* o) {
+  p->threads = o->intra_op_threads > 0 ? o->intra_op_threads : hr_pool_threads();
+  p->lanes = o->inter_op_threads ? o->inter_op_threads : p->threads;
+}
+
 hr_status_t hr_pipeline_run(hr_graph_t* source, const hr_prune_request_t* request, const hr_session_options_t* options,
                             const hr_placing_t* placing, hr_program_t* out) {
   hr_program_t p = {0};
@@ -50,6 +57,7 @@ hr_status_t hr_pipeline_run(hr_graph_t* source, const hr_prune_request_t* reques
   hr_mutex_unlock(&source->mu);
   if (status) return status;
   p.placing = placing;
+  set_threads(&p, options);
   if ((status = run_passes(&p, options))) hr_program_deinit(&p);
   else *out = p;
   out->placing = NULL;

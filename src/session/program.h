@@ -25,6 +25,7 @@ typedef struct {
   HR_VEC(uint8_t) asked;         /* by id in the copy: HR_ASKED_ bits */
   HR_VEC(int32_t) device_of;     /* by id in the copy: index in the device set, -1 until placed (session/place.h); nodes that passes
                                     add get the device of the node they are like */
+  int32_t threads, lanes;        /* for exec/plan.h: of a kernel, and of nodes; what the session's options come to */
   const struct hr_placing* placing; /* while the pipeline runs */
   hr_device_set_t* devices;      /* one reference, once placed: nodes' device names lie there */
   const hr_graph_t* source;      /* what the copy was made of */

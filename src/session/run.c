@@ -67,9 +67,10 @@ static hr_status_t run_step(hr_session_t* s, const hr_prepared_t* e, hr_step_t* 
   step->id = hr_session_next_step_id();
   step->resources = s->resources;
   step->caller = hr_callee_table_caller(s->callees);
-  step->threads = hr_pool_lease(hr_session_threads(s));
+  step->cores = hr_pool_lease(hr_session_cores(s));
+  step->threads = step->cores < hr_session_threads(s) ? step->cores : hr_session_threads(s);
   hr_status_t status = e->runner->table->run(e->runner, e->binding, step, feeds, out_fetches);
-  hr_pool_return(step->threads);
+  hr_pool_return(step->cores);
   return status;
 }
 

@@ -15,7 +15,7 @@ typedef struct hr_session hr_session_t;
 typedef struct {                    /* decoded ConfigProto (the fields that mean something here) */
   hr_str_t target;                  /* "" : local */
   int32_t intra_op_threads;         /* 0: the process's */
-  int32_t inter_op_threads;         /* decoded, read by nobody: nodes of a step run one after another */
+  int32_t inter_op_threads;         /* nodes of a step that run at once where that pays; 1 and below 0: none; 0: as many as intra */
   int64_t timeout_ms;               /* operation_timeout_in_ms; 0: none */
   int32_t opt_level;                /* 0: L1 (default), -1: L0 */
   bool constant_folding, common_subexpressions, fusion; /* switches; all true by default */

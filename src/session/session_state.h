@@ -47,4 +47,8 @@ int64_t hr_session_next_step_id(void);
 static inline int hr_session_threads(const hr_session_t* s) {
   return s->options.intra_op_threads > 0 ? s->options.intra_op_threads : hr_pool_threads();
 }
+static inline int hr_session_cores(const hr_session_t* s) { /* what a step leases: for its kernels, or its lanes */
+  const int threads = hr_session_threads(s);
+  return s->options.inter_op_threads > threads ? s->options.inter_op_threads : threads;
+}
 #endif

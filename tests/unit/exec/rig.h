@@ -12,6 +12,7 @@ typedef struct {
   hr_plan_t* plan;
   hr_cancel_t cancel;
   hr_step_t step;
+  int32_t lanes, threads; /* of the plan (exec/lanes.h) */
 } rig_t;
 
 static inline void rig_init(rig_t* r) {
@@ -45,7 +46,9 @@ static inline hr_status_t rig_plan(rig_t* r, int feeds, const hr_value_t* feed, 
                       .fetches = fetch,
                       .fetch_count = fetches,
                       .states = r->states,
-                      .resources = r->resources};
+                      .resources = r->resources,
+                      .lanes = r->lanes,
+                      .threads = r->threads};
   hr_status_t status = hr_plan_create(&d, &r->plan);
   hr_free(nodes);
   return status;

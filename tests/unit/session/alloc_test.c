@@ -86,4 +86,35 @@ HR_TEST(a_wide_step_with_large_values) {
   close_rig(&r);
 }
 
+/* Two nodes that do not split, on threads of their own where there are two cores. */
+HR_TEST(a_step_with_lanes) {
+  rig_t r = open_rig();
+  const struct { int32_t rank; int64_t dims[1]; } shape = {1, {3000}};
+  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, (const hr_pshape_t*)(const void*)&shape);
+  const hr_named_attr_t at = hr_at_type("T", HR_F32);
+  hr_value_t fetches[] = {maker_node(r.g, "Where", "a", 1, &x, 1, &at), {NULL, 0}};
+  hr_value_t y = maker_1(r.g, "Neg", "minus", x), wide = maker_2(r.g, "AddV2", "wide", x, y);
+  for (int i = 0; i < 12; ++i) { /* sums of what several lanes read */
+    char name[16];
+    snprintf(name, sizeof name, "w%d", i);
+    hr_value_t at_i = maker_node(r.g, "Where", name, 1, i % 2 ? &x : &y, 1, &at);
+    snprintf(name, sizeof name, "s%d", i);
+    hr_value_t size = maker_1(r.g, "Size", name, at_i), number;
+    const hr_named_attr_t cast[] = {hr_at_type("SrcT", HR_I32), hr_at_type("DstT", HR_F32)};
+    snprintf(name, sizeof name, "c%d", i);
+    number = maker_node(r.g, "Cast", name, 1, &size, 2, cast);
+    snprintf(name, sizeof name, "t%d", i);
+    wide = maker_2(r.g, "AddV2", name, wide, number);
+  }
+  fetches[1] = wide;
+  hr_tensor_t feed = maker_vec(3000, 1);
+  hr_run_t run = {.feeds = &x, .feed_values = &feed, .feed_count = 1, .fetches = fetches, .fetch_count = 2};
+  double ns;
+  count_allocations(&r, &run, &ns); /* blocks find their threads */
+  HR_CHECK_EQ_I64(count_allocations(&r, &run, &ns), 0);
+  printf("  %.0f ns a step\n", ns);
+  hr_tensor_release(&feed);
+  close_rig(&r);
+}
+
 HR_TEST_MAIN()

@@ -2,6 +2,7 @@
 /* Sessions from many threads: concurrent steps, extension meanwhile, closing and deadlines while steps wait. */
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/pool.h"
 #include "base/thread.h"
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
@@ -54,9 +55,32 @@ static const hr_op_t op_wait = {.name = "TestWait",
                                 .doc = "waits until it is cancelled",
                                 HR_HERE};
 
+/* An op whose nodes wait until so many of them run at once. */
+static atomic_int arrived, meeting;
+
+static hr_status_t meet(hr_kernel_ctx_t* k) {
+  const int64_t deadline = hr_clock_now_ns() + (int64_t)20 * 1000 * 1000 * 1000;
+  atomic_fetch_add(&arrived, 1);
+  while (atomic_load(&arrived) < atomic_load(&meeting)) {
+    if (hr_clock_now_ns() > deadline) return HR_ERROR(DEADLINE_EXCEEDED, "nobody came");
+    usleep(10);
+  }
+  hr_output_share(k, 0, hr_input(k, 0));
+  return NULL;
+}
+
+static const hr_op_t op_meet = {.name = "TestMeet",
+                                .sig = "x: float -> y: float",
+                                .attrs = "",
+                                .shape = hr_infer_same,
+                                HR_KERNELS(HR_CPU_ANY(meet)),
+                                .doc = "waits for the others",
+                                HR_HERE};
+
 static void register_ops(void) {
   static bool done;
   if (!done) maker_must(hr_registry_add(&op_wait), "TestWait");
+  if (!done) maker_must(hr_registry_add(&op_meet), "TestMeet");
   done = true;
 }
 
@@ -230,6 +254,45 @@ HR_TEST(another_thread_cancels_one_step_by_its_token) {
   hr_cancel_deinit(&token);
   hr_session_destroy(s);
   hr_graph_destroy(g);
+}
+
+/* Two expensive nodes, of one thread each: at once where the options let them, whatever the machine's cores are. */
+HR_TEST(inter_op_threads_run_nodes_at_once) {
+  static const struct { int32_t intra, inter, met; } cases[] = {{1, 2, 2}, {1, 1, 0}, {1, 0, 0}, {1, -1, 0}, {1, 5, 2}};
+  const struct { int32_t rank; int64_t dims[2]; } big = {2, {4096, 4096}};
+  register_ops();
+  const int threads = hr_pool_threads();
+  hr_pool_set_threads(2);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    hr_session_options_t o;
+    hr_session_options_init(&o);
+    o.intra_op_threads = cases[i].intra;
+    o.inter_op_threads = cases[i].inter;
+    hr_graph_t* g = maker_graph();
+    hr_session_t* s = NULL;
+    HR_REQUIRE_OK(hr_session_create(g, &o, &s));
+    const hr_pshape_t* big_shape = (const hr_pshape_t*)(const void*)&big;
+    hr_value_t in[] = {maker_placeholder(g, "x", HR_F32, big_shape), maker_placeholder(g, "y", HR_F32, big_shape)};
+    hr_value_t fetch[] = {maker_1(g, "TestMeet", "a", in[0]), maker_1(g, "TestMeet", "b", in[1])};
+    const hr_shape_t shape = hr_shape_matrix(4096, 4096);
+    hr_tensor_t feed = {0}, out[2];
+    HR_REQUIRE_OK(hr_tensor_create(HR_F32, &shape, &feed));
+    ((float*)feed.data)[0] = 7;
+    const hr_tensor_t feeds[] = {feed, feed};
+    const hr_run_t run = {.feeds = in, .feed_values = feeds, .feed_count = 2, .fetches = fetch, .fetch_count = 2};
+    for (int round = 0; round < 3; ++round) {
+      atomic_store(&arrived, 0);
+      atomic_store(&meeting, cases[i].met);
+      HR_REQUIRE_OK(hr_session_run(s, NULL, &run, out, NULL, NULL));
+      HR_CHECK(maker_get(&out[0]) == 7 && maker_get(&out[1]) == 7);
+      hr_tensor_release(&out[0]);
+      hr_tensor_release(&out[1]);
+    }
+    hr_tensor_release(&feed);
+    hr_session_destroy(s);
+    hr_graph_destroy(g);
+  }
+  hr_pool_set_threads(threads);
 }
 
 HR_TEST_MAIN()
