@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for a word that another thread changes: a moment of spinning, then sleep. On a busy machine spinning would take the time from the
- * very threads that are waited for, so a thread that finds itself off its core does not spin for its next waits. */
+ * very threads that are waited for, so a thread that finds itself off its core does not spin for a while. */
 #ifndef HR_BASE_WAIT_H
 #define HR_BASE_WAIT_H
 #include <stdatomic.h>
