@@ -91,7 +91,7 @@ hr_status_t hr_pool_run(int threads, int64_t count, double cost_ns, hr_pool_fn_t
   return hr_pool_grid_result(&g);
 }
 
-/* --- lanes: errands, which wait until it is known whether all of them can be had --------------------------------------------------------- */
+/* --- lanes: errands, which wait until it is known whether all of them can be had ------------------------------------------------------ */
 
 enum { MOST_LANES = 64 };
 typedef struct {

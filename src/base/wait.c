@@ -48,12 +48,12 @@ void hr_wait_sleep(atomic_uint* word, unsigned value) { syscall(SYS_futex, word,
 void hr_wait_wake(atomic_uint* word, int count) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0); }
 
 /* Who sleeps says so before it looks once more, who sets looks for sleepers after it has set: one of the two sees the other. */
-void hr_progress_set(hr_progress_t* p, unsigned at) {
+void hr_wait_tell(hr_progress_t* p, unsigned at) {
   atomic_store(&p->at, at);
   if (atomic_load(&p->sleepers)) hr_wait_wake(&p->at, INT32_MAX);
 }
 
-void hr_progress_wait(hr_progress_t* p, unsigned at) {
+void hr_wait_for(hr_progress_t* p, unsigned at) {
   for (unsigned now; (now = atomic_load_explicit(&p->at, memory_order_acquire)) < at;) {
     if (hr_wait_spin(&p->at, now)) continue;
     atomic_fetch_add(&p->sleepers, 1);

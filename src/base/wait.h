@@ -16,6 +16,6 @@ typedef struct {
   _Alignas(64) atomic_uint at;
   atomic_uint sleepers;
 } hr_progress_t;
-void hr_progress_set(hr_progress_t* p, unsigned at);
-void hr_progress_wait(hr_progress_t* p, unsigned at); /* until it is there; what was done before hr_progress_set is then visible */
+void hr_wait_tell(hr_progress_t* p, unsigned at);
+void hr_wait_for(hr_progress_t* p, unsigned at); /* until it is there; what was done before hr_wait_tell is then visible */
 #endif

@@ -148,7 +148,7 @@ static const cost_row_t* find_row(hr_cost_memo_t* memo, const hr_op_def_t* def) 
   return memo->row[at];
 }
 
-/* --- sizes; unknown ones are guessed --------------------------------------------------------------------------------------------------- */
+/* --- sizes; unknown ones are guessed -------------------------------------------------------------------------------------------------- */
 
 static double cost_dim(const hr_pshape_t* s, int32_t i, bool* io_guessed) { /* i below 0: from the end */
   if (i < 0) i += s->rank;

@@ -34,7 +34,7 @@ typedef struct {
   int64_t expensive_count;
 } planner_t;
 
-/* --- what sites are --------------------------------------------------------------------------------------------------------------------- */
+/* --- what sites are ------------------------------------------------------------------------------------------------------------------- */
 
 static const hr_node_t* site_node(const planner_t* s, int64_t site) { return s->r->order[s->p->sites[site].node]; }
 static bool site_is_deref(const planner_t* s, int64_t site) { return s->p->sites[site].site.compute == hr_plan_deref; }
@@ -66,7 +66,7 @@ static hr_cost_t site_cost(const planner_t* s, hr_cost_memo_t* memo, int64_t sit
 
 static bool is_expensive(hr_cost_t c) { return c.alone_ns >= EXPENSIVE_NS; }
 
-/* --- the play --------------------------------------------------------------------------------------------------------------------------- */
+/* --- the play ------------------------------------------------------------------------------------------------------------------------- */
 
 typedef void (*site_dep_fn_t)(planner_t* s, int64_t site, int64_t on, void* arg);
 
@@ -143,7 +143,7 @@ static double find_stretches(planner_t* s, stretch_t* out, int64_t* out_count) {
   return total;
 }
 
-/* --- regions ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- regions -------------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   hr_region_t* region;
@@ -223,7 +223,7 @@ static hr_status_t make_lanes(planner_t* s, const stretch_t* found, int64_t coun
   return NULL;
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------------------------------- */
+/* --- all of it ------------------------------------------------------------------------------------------------------------------------ */
 
 static void set_lanes(planner_t* s, int lanes) {
   const int kernel_threads = s->r->desc->threads, share = s->cores / lanes;

@@ -41,7 +41,7 @@ static void drop_slots(const hr_kernel_ctx_t* k, const hr_plan_site_t* s) {
   for (int32_t i = 0; i < s->drop_count; ++i) hr_tensor_release(&k->slots[s->drops[i]].value);
 }
 
-/* --- one lane -------------------------------------------------------------------------------------------------------------------------- */
+/* --- one lane ------------------------------------------------------------------------------------------------------------------------- */
 
 static void lane_fail(lanes_run_t* r, lane_t* lane, int64_t site, hr_status_t take_status) {
   long long stop = atomic_load(&r->stop);
@@ -55,7 +55,7 @@ static bool lane_step(lanes_run_t* r, lane_t* lane, hr_kernel_ctx_t* k, int32_t 
   const hr_lane_site_t* in_lane = &r->region->sites[index];
   const int64_t site = r->region->begin + index;
   for (int32_t w = 0; w < in_lane->wait_count; ++w)
-    hr_progress_wait(&r->lanes[in_lane->waits[w].lane].progress, (unsigned)in_lane->waits[w].count);
+    hr_wait_for(&r->lanes[in_lane->waits[w].lane].progress, (unsigned)in_lane->waits[w].count);
   if (site > atomic_load_explicit(&r->stop, memory_order_acquire)) return false;
   hr_status_t status = turn % HR_PLAN_CHECK_EVERY == 0 && hr_cancel_is_set(k->step->cancel) ? hr_cancel_why(k->step->cancel) : NULL;
   if (!status) status = run_site(k, &r->plan->sites[site], in_lane);
@@ -63,7 +63,7 @@ static bool lane_step(lanes_run_t* r, lane_t* lane, hr_kernel_ctx_t* k, int32_t 
     lane_fail(r, lane, site, status);
     return false;
   }
-  if (in_lane->awaited) hr_progress_set(&lane->progress, (unsigned)turn + 1);
+  if (in_lane->awaited) hr_wait_tell(&lane->progress, (unsigned)turn + 1);
   drop_slots(k, &r->plan->sites[site]);
   return true;
 }
@@ -76,10 +76,10 @@ static void lane_main(void* arg, int number) {
   k.spare = r->ctx->spare + number;
   const int32_t *list = r->region->lists[number], count = r->region->counts[number];
   for (int32_t i = 0; i < count && lane_step(r, lane, &k, i, list[i]); ++i) continue;
-  hr_progress_set(&lane->progress, UINT32_MAX);
+  hr_wait_tell(&lane->progress, UINT32_MAX);
 }
 
-/* --- all of them ------------------------------------------------------------------------------------------------------------------------ */
+/* --- all of them ---------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t first_failure(lanes_run_t* r) {
   hr_status_t first = NULL;

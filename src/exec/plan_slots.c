@@ -6,8 +6,8 @@
  * another. An ordinary consumer of a variable's reference reads it through a site of its own right before it, so that each consumer sees
  * the value as of its own turn; a fetched reference is read right after the site that made it.
  *
- * In a region (exec/lanes.h) a slot that a lane gives back is only that lane's until the region ends; and a value of which several lanes read
- * the last has a slot, and a reference, for each of them, so that none of them has to know when the others are done. */
+ * In a region (exec/lanes.h) a slot that a lane gives back is only that lane's until the region ends; and a value of which several lanes
+ * read the last has a slot, and a reference, for each of them, so that none of them has to know when the others are done. */
 #include "exec/lanes.h"
 
 enum { VALUE_TEMPORARY, VALUE_FEED, VALUE_CONSTANT };

@@ -96,7 +96,8 @@ static hr_status_t make_plans(hr_local_runner_t* l, const hr_device_set_t* devic
     return hr_runner_parts_create(l, devices, states, resources);
   }
   const hr_plan_desc_t d = {.nodes = p->live, .node_count = p->live_count, .feeds = p->feeds, .feed_count = p->feed_count,
-                            .fetches = p->fetches, .fetch_count = p->fetch_count, .states = states, .resources = resources, .lanes = p->lanes, .threads = p->threads,
+                            .fetches = p->fetches, .fetch_count = p->fetch_count, .states = states,
+                            .resources = resources, .lanes = p->lanes, .threads = p->threads,
                             .device = devices->devices[p->live_count ? hr_place_of(p, p->live[0]) : 0]};
   return hr_plan_create(&d, &l->plan);
 }

@@ -12,7 +12,7 @@
 enum { SIDE = 160 };
 static const int64_t MOST_WAIT_NS = (int64_t)20 * 1000 * 1000 * 1000;
 
-/* --- kernels that notice each other; their static shapes make them expensive ------------------------------------------------------------ */
+/* --- kernels that notice each other; their static shapes make them expensive ---------------------------------------------------------- */
 
 static atomic_int arrived, meeting; /* how many have come, how many must */
 static atomic_bool swap_delays;
@@ -67,7 +67,7 @@ static void register_ops(void) {
   done = true;
 }
 
-/* --- a rig with lanes --------------------------------------------------------------------------------------------------------------------- */
+/* --- a rig with lanes ----------------------------------------------------------------------------------------------------------------- */
 
 typedef struct { int32_t rank; int64_t dims[2]; } square_t;
 static const square_t big = {2, {4096, 4096}}, middle = {2, {SIDE, SIDE}};
@@ -91,12 +91,13 @@ static hr_tensor_t small_square(int64_t rows) { /* values of a few magnitudes, n
   return t;
 }
 
-/* --- which plans ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- which plans ---------------------------------------------------------------------------------------------------------------------- */
 
 HR_TEST(two_expensive_nodes_have_lanes_and_meet) {
   rig_t r;
   lanes_init(&r);
-  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&big)), fetch[] = {maker_1(r.g, "TestMeet", "a", x), maker_1(r.g, "TestMeet", "b", x)};
+  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&big));
+  hr_value_t fetch[] = {maker_1(r.g, "TestMeet", "a", x), maker_1(r.g, "TestMeet", "b", x)};
   HR_REQUIRE_OK(rig_plan(&r, 1, &x, 2, fetch));
   HR_CHECK_EQ_I64(hr_plan_lane_sites(r.plan), 1);
   hr_tensor_t feed = maker_f32(3), out[2];
@@ -138,7 +139,8 @@ static int64_t lane_sites(int lanes, int threads, const char* op, const square_t
   lanes_init(&r);
   r.lanes = lanes;
   r.threads = threads;
-  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(shape)), a = maker_1(r.g, op, "a", x), b = maker_1(r.g, op, "b", chain ? a : x),
+  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(shape));
+  hr_value_t a = maker_1(r.g, op, "a", x), b = maker_1(r.g, op, "b", chain ? a : x),
              fetch[] = {a, b};
   int64_t count = -1;
   if (HR_CHECK_OK(rig_plan(&r, 1, &x, 2, fetch))) count = hr_plan_lane_sites(r.plan);
@@ -160,7 +162,8 @@ HR_TEST(a_batch_that_is_too_small_runs_in_turn) {
   rig_t r;
   lanes_init(&r);
   const square_t wide = {2, {-1, 65536}};
-  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&wide)), fetch[] = {maker_1(r.g, "TestMeet", "a", x), maker_1(r.g, "TestMeet", "b", x)};
+  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&wide));
+  hr_value_t fetch[] = {maker_1(r.g, "TestMeet", "a", x), maker_1(r.g, "TestMeet", "b", x)};
   HR_REQUIRE_OK(rig_plan(&r, 1, &x, 2, fetch));
   HR_CHECK_EQ_I64(hr_plan_lane_sites(r.plan), 1);
   hr_tensor_t out[2];
@@ -208,7 +211,7 @@ HR_TEST(writes_keep_their_place) {
   rig_deinit(&r);
 }
 
-/* --- failures ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- failures ------------------------------------------------------------------------------------------------------------------------- */
 
 static hr_value_t failing(rig_t* r, const char* name, hr_value_t x, bool late) {
   const hr_named_attr_t at = hr_at_bool("late", late);
@@ -218,7 +221,8 @@ static hr_value_t failing(rig_t* r, const char* name, hr_value_t x, bool late) {
 HR_TEST(the_first_failure_in_order_whoever_fails_first) {
   rig_t r;
   lanes_init(&r);
-  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&big)), fetch[] = {failing(&r, "first", x, true), failing(&r, "second", x, false)};
+  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&big));
+  hr_value_t fetch[] = {failing(&r, "first", x, true), failing(&r, "second", x, false)};
   HR_REQUIRE_OK(rig_plan(&r, 1, &x, 2, fetch));
   HR_CHECK_EQ_I64(hr_plan_lane_sites(r.plan), 1);
   hr_tensor_t feed = maker_f32(3), out[2];
@@ -234,12 +238,14 @@ HR_TEST(the_first_failure_in_order_whoever_fails_first) {
 HR_TEST(a_failure_ends_the_other_lane) {
   rig_t r;
   lanes_init(&r);
-  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&big)), bad = failing(&r, "bad", x, false), other = maker_1(r.g, "Erf", "other", x);
+  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&big));
+  hr_value_t bad = failing(&r, "bad", x, false), other = maker_1(r.g, "Erf", "other", x);
   hr_value_t fetch[] = {maker_2(r.g, "AddV2", "sum", bad, other), maker_1(r.g, "Erfc", "more", x)};
   HR_REQUIRE_OK(rig_plan(&r, 1, &x, 2, fetch));
   HR_CHECK(hr_plan_lane_sites(r.plan) > 0);
   hr_tensor_t feed = small_square(SIDE), out[2];
-  for (int i = 0; i < 50; ++i) HR_CHECK_CODE(hr_plan_run(r.plan, &r.step, &feed, out), HR_DATA_LOSS, "node 'bad' (TestFailAfter): it failed");
+  for (int i = 0; i < 50; ++i)
+    HR_CHECK_CODE(hr_plan_run(r.plan, &r.step, &feed, out), HR_DATA_LOSS, "node 'bad' (TestFailAfter): it failed");
   hr_tensor_release(&feed);
   rig_deinit(&r);
 }
@@ -252,7 +258,8 @@ static void cancel_when_both_hold(void* arg) {
 HR_TEST(cancellation_reaches_both_lanes) {
   rig_t r;
   lanes_init(&r);
-  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&big)), fetch[] = {maker_1(r.g, "TestHold", "a", x), maker_1(r.g, "TestHold", "b", x)};
+  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&big));
+  hr_value_t fetch[] = {maker_1(r.g, "TestHold", "a", x), maker_1(r.g, "TestHold", "b", x)};
   HR_REQUIRE_OK(rig_plan(&r, 1, &x, 2, fetch));
   HR_CHECK_EQ_I64(hr_plan_lane_sites(r.plan), 1);
   hr_tensor_t feed = maker_f32(3), out[2];
@@ -266,7 +273,7 @@ HR_TEST(cancellation_reaches_both_lanes) {
   rig_deinit(&r);
 }
 
-/* --- who watches ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- who watches ---------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   hr_observer_t base;
@@ -285,7 +292,8 @@ static void watch_node(hr_observer_t* self, const hr_site_t* site, const hr_slot
 HR_TEST(an_observer_sees_the_nodes_of_all_lanes) {
   rig_t r;
   lanes_init(&r);
-  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&big)), fetch[] = {maker_1(r.g, "TestMeet", "a", x), maker_1(r.g, "TestMeet", "b", x)};
+  hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&big));
+  hr_value_t fetch[] = {maker_1(r.g, "TestMeet", "a", x), maker_1(r.g, "TestMeet", "b", x)};
   HR_REQUIRE_OK(rig_plan(&r, 1, &x, 2, fetch));
   watch_t w = {.base = {.node_done = watch_node}};
   hr_tensor_t feed = maker_f32(3), out[2];
@@ -301,7 +309,7 @@ HR_TEST(an_observer_sees_the_nodes_of_all_lanes) {
   rig_deinit(&r);
 }
 
-/* --- values: random graphs with and without lanes -------------------------------------------------------------------------------------------------- */
+/* --- values: random graphs with and without lanes ------------------------------------------------------------------------------------- */
 
 static uint64_t state;
 static int below(int n) {
@@ -367,7 +375,7 @@ HR_TEST(random_graphs_have_the_same_values) {
   hr_tensor_release(&feed);
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------------------------------------------------------------------- */
 
 HR_TEST(a_steady_step_allocates_nothing) {
   enum { WARM = 100, STEPS = 100 };
@@ -411,8 +419,8 @@ static hr_status_t plan_and_run(void) {
   }
   if ((status = hr_state_table_create(&states))) goto done;
   const hr_value_t fetch[] = {{nodes[0], 0}, {nodes[1], 0}};
-  const hr_plan_desc_t p = {.nodes = nodes, .node_count = 2, .feeds = &x, .feed_count = 1, .fetches = fetch, .fetch_count = 2, .states = states,
-                            .resources = resources, .lanes = 2, .threads = 1};
+  const hr_plan_desc_t p = {.nodes = nodes, .node_count = 2, .feeds = &x, .feed_count = 1, .fetches = fetch, .fetch_count = 2,
+                            .states = states, .resources = resources, .lanes = 2, .threads = 1};
   if ((status = hr_plan_create(&p, &plan))) goto done;
   HR_CHECK_EQ_I64(hr_plan_lane_sites(plan), 1);
   const hr_shape_t s = hr_shape_matrix(SIDE, SIDE);
@@ -457,7 +465,8 @@ HR_TEST(how_much_is_won) {
     lanes_init(&r);
     r.lanes = lanes;
     const square_t rows = {2, {SIDE * 8, SIDE}};
-    hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&rows)), fetch[] = {maker_1(r.g, "Erf", "a", x), maker_1(r.g, "Erf", "b", x)};
+    hr_value_t x = maker_placeholder(r.g, "x", HR_F32, shape_of(&rows));
+    hr_value_t fetch[] = {maker_1(r.g, "Erf", "a", x), maker_1(r.g, "Erf", "b", x)};
     HR_REQUIRE_OK(rig_plan(&r, 1, &x, 2, fetch));
     int64_t best = INT64_MAX;
     for (int i = 0; i < 20; ++i) {
