@@ -4,7 +4,8 @@
  *   frame's slots   [ feeds | constants | temporaries | spares ]
  *
  * Feeds are copies of the caller's structs without a reference of their own; constants hold one reference for the frame's life; temporaries
- * are empty between steps. A spare, one a lane, takes outputs that nobody wants. So entering a step costs a copy per feed and leaving it nothing. */
+ * are empty between steps. A spare, one a lane, takes outputs that nobody wants. So entering a step costs a copy per feed and leaving it
+ * nothing. */
 #ifndef HR_EXEC_PLAN_STATE_H
 #define HR_EXEC_PLAN_STATE_H
 #include "exec/plan.h"
