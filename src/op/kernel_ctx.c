@@ -172,7 +172,7 @@ struct hr_resources* hr_resources_of(const hr_kernel_ctx_t* k) { return k->step-
 /* --- input checks ----------------------------------------------------------------------------------------------------------------- */
 static hr_status_t wrong_input_shape(const hr_kernel_ctx_t* k, int input, const char* what, const char* wanted, int rank) {
   char text[HR_SHAPE_TEXT], number[32] = "";
-  if (rank >= 0) snprintf(number, sizeof number, " %d-dimensional", rank);
+  if (rank >= 0) snprintf(number, sizeof number, rank <= 2 && !*wanted ? " %d-D" : " %d-dimensional", rank); /* as clients match them */
   return HR_ERROR(INVALID_ARGUMENT, "%s must be %s%s, but input %d has shape %s", what, wanted, number + (rank >= 0 && !*wanted), input,
                   hr_shape_format(&hr_input(k, input)->shape, text));
 }
@@ -182,7 +182,7 @@ hr_status_t hr_want_scalar(const hr_kernel_ctx_t* k, int input, const char* what
 }
 
 hr_status_t hr_want_vector(const hr_kernel_ctx_t* k, int input, const char* what) {
-  return hr_input(k, input)->shape.rank == 1 ? NULL : wrong_input_shape(k, input, what, "a vector (1-D)", -1);
+  return hr_input(k, input)->shape.rank == 1 ? NULL : wrong_input_shape(k, input, what, "1-D (a vector)", -1);
 }
 
 hr_status_t hr_want_rank(const hr_kernel_ctx_t* k, int input, const char* what, int rank) {

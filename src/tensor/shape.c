@@ -53,7 +53,7 @@ hr_status_t hr_shape_append(hr_shape_t* s, int64_t dim) {
 hr_status_t hr_shape_axis(int64_t axis, int rank, int* out_axis) {
   if (axis < -rank || axis >= rank)
     return HR_ERROR(INVALID_ARGUMENT, "axis %" PRId64 " is out of range for %d dimensions. Expected dimension in the "
-                    "range [%d, %d)", axis, rank, -rank, rank);
+                    "range [%d, %d), but got %" PRId64, axis, rank, -rank, rank, axis);
   *out_axis = (int)(axis < 0 ? axis + rank : axis);
   return NULL;
 }

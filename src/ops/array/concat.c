@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors side by side along an axis: Concat (axis first), ConcatV2 (axis last), and where each lands (ConcatOffset). All sizes but the
  * axis's agree; scalars have no axis to be joined along. */
+#include <stdio.h>
 #include "base/alloc.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -70,8 +71,11 @@ static hr_status_t join_shape(hr_shape_t* joined, const hr_shape_t* x, int axis,
   char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
   bool agrees = x->rank == joined->rank;
   for (int d = 0; agrees && d < x->rank; ++d) agrees = d == axis || x->dims[d] == joined->dims[d];
+  if (x->rank != joined->rank)
+    return HR_ERROR(INVALID_ARGUMENT, "ConcatOp : Ranks of all input tensors should match: shape[0] = %s vs. shape[%d] = %s",
+                    hr_shape_format(joined, a), number, hr_shape_format(x, b));
   if (!agrees)
-    return HR_ERROR(INVALID_ARGUMENT, "Dimensions of inputs should match, in both shapes they must be equal outside "
+    return HR_ERROR(INVALID_ARGUMENT, "ConcatOp : Dimensions of inputs should match, in both shapes they must be equal outside "
                     "axis %d: input %d has shape %s, those before it make %s",
                     axis, number, hr_shape_format(x, a), hr_shape_format(joined, b));
   if (__builtin_add_overflow(joined->dims[axis], x->dims[axis], &joined->dims[axis]))
@@ -97,6 +101,21 @@ static hr_status_t joined(hr_kernel_ctx_t* k, int axis_input, int first, int cou
 static hr_status_t concat(hr_kernel_ctx_t* k) { return joined(k, 0, 1, hr_input_count(k) - 1); }
 static hr_status_t concat_v2(hr_kernel_ctx_t* k) { return joined(k, hr_input_count(k) - 1, 0, hr_input_count(k) - 1); }
 
+static void sizes_format(const hr_tensor_t* sizes, char* text, size_t room) { /* "2 3 5"; what does not fit is left out */
+  size_t at = 0;
+  text[0] = 0;
+  for (int64_t i = 0; i < sizes->count && at + 24 < room; ++i)
+    at += (size_t)snprintf(text + at, room - at, i ? " %lld" : "%lld", (long long)hr_tensor_index_at(sizes, i));
+}
+
+static hr_status_t offset_mismatch(int axis, int i, const hr_tensor_t* x, const hr_tensor_t* first) {
+  char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
+  sizes_format(x, a, sizeof a);
+  sizes_format(first, b, sizeof b);
+  return HR_ERROR(INVALID_ARGUMENT,
+                  "All dimensions except %d must match. Input %d has shape [%s] and doesn't match input 0 with shape [%s]", axis, i, a, b);
+}
+
 static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
   int64_t wanted, offset = 0;
   int axis;
@@ -105,22 +124,23 @@ static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
   const hr_tensor_t* first = hr_input(k, 1);
   HR_TRY(hr_want_vector(k, 1, "shape"));
   if (first->count > INT32_MAX) return HR_ERROR(INVALID_ARGUMENT, "shape 0 has %lld sizes, more than any tensor", (long long)first->count);
-  HR_TRY(hr_shape_axis(wanted, (int)first->count, &axis));
+  HR_TRY(hr_status_note(hr_shape_axis(wanted, (int)first->count, &axis), "Concat dim is out of range: %lld vs. %d: ", (long long)wanted,
+                        (int)first->count));
   for (int i = 0; i < hr_output_count(k); ++i) {
     const hr_tensor_t* x = hr_input(k, 1 + i);
     int64_t next = offset;
     hr_tensor_t* out;
     HR_TRY(hr_want_vector(k, 1 + i, "shape"));
     if (x->count != first->count)
-      return HR_ERROR(INVALID_ARGUMENT, "shape %d should have %lld sizes, but has %lld", i, (long long)first->count, (long long)x->count);
+      return HR_ERROR(INVALID_ARGUMENT, "input %d should contain %lld elem(ents), but has %lld", i, (long long)first->count,
+                      (long long)x->count);
     HR_TRY(hr_output(k, i, &x->shape, &out));
     for (int64_t d = 0; d < x->count; ++d) {
       int64_t size, like;
       HR_TRY(hr_tensor_i64_at(x, d, &size));
       HR_TRY(hr_tensor_i64_at(first, d, &like));
       if (d != axis && size != like)
-        return HR_ERROR(INVALID_ARGUMENT, "All dimensions except %d must match: shape %d has %lld at %lld, shape 0 has %lld", axis, i,
-                        (long long)size, (long long)d, (long long)like);
+        return offset_mismatch(axis, i, x, first);
       if (d == axis && __builtin_add_overflow(offset, size, &next))
         return HR_ERROR(INVALID_ARGUMENT, "the offset of shape %d cannot be counted", i + 1);
       hr_tensor_set_index(out, d, d == axis ? offset : 0);

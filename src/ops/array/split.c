@@ -29,7 +29,7 @@ static hr_status_t listed_parts(const hr_tensor_t* list, int64_t length, int par
   for (int i = 0; i < parts; ++i) {
     HR_TRY(hr_tensor_i64_at(list, i, &sizes[i]));
     if (sizes[i] == -1 && rest >= 0)
-      return HR_ERROR(INVALID_ARGUMENT, "There can only be one -1 in size_splits, not both %d and %d", rest, i);
+      return HR_ERROR(INVALID_ARGUMENT, "There can only be one -1 in the input size_splits, not both %d and %d", rest, i);
     if (sizes[i] < -1) return HR_ERROR(INVALID_ARGUMENT, "size %d of size_splits is %lld, should be -1 or more", i, (long long)sizes[i]);
     if (sizes[i] == -1)
       rest = i;
@@ -38,9 +38,8 @@ static hr_status_t listed_parts(const hr_tensor_t* list, int64_t length, int par
   }
   if (length < 0) return NULL;
   if (rest >= 0 ? sum > length : sum != length)
-    return HR_ERROR(INVALID_ARGUMENT, "Determined shape must match the input shape along split_dim: size_splits sum "
-                    "to %lld, which %s its size %lld", (long long)sum,
-                    rest >= 0 ? "exceeds" : "is not", (long long)length);
+    return HR_ERROR(INVALID_ARGUMENT, "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than "
+                    "the size of the input along split_dim if not fully specified.  Got: %lld for %lld", (long long)sum, (long long)length);
   if (rest >= 0) sizes[rest] = length - sum;
   return NULL;
 }

@@ -20,7 +20,8 @@ static hr_status_t infer(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
   if (value && x->rank >= 0) {
     HR_TRY(hr_tensor_scalar_i64(value, "axis", &wanted));
-    HR_TRY(hr_shape_axis(wanted, x->rank, &axis));
+    HR_TRY(hr_status_note(hr_shape_axis(wanted, x->rank, &axis), "ScanOp: Expected scan axis in the range [%d, %d), but got %lld: ", -x->rank,
+                          x->rank, (long long)wanted));
   }
   return hr_infer_same(s);
 }
@@ -120,7 +121,8 @@ static hr_status_t running(hr_kernel_ctx_t* k) {
   int axis;
   HR_TRY(hr_want_scalar(k, 1, "axis"));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "axis", &wanted));
-  HR_TRY(hr_shape_axis(wanted, x->shape.rank, &axis));
+  HR_TRY(hr_status_note(hr_shape_axis(wanted, x->shape.rank, &axis), "ScanOp: Expected scan axis in the range [%d, %d), but got %lld: ",
+                        -x->shape.rank, x->shape.rank, (long long)wanted));
   const hr_shape_t shape = x->shape;
   HR_TRY(hr_output_take(k, 0, 0, &shape, &y));
   if (y->count == 0) return NULL;

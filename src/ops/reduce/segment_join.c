@@ -43,8 +43,9 @@ hr_status_t hr_segment_ascending(const hr_tensor_t* ids, int64_t* out_segments) 
     const int64_t id = hr_tensor_index_at(ids, i);
     if (id < last)
       return HR_ERROR(INVALID_ARGUMENT,
-                      id < 0 ? "segment ids must be >= 0, but id %lld is %lld" : "segment ids are not increasing: id %lld is %lld",
-                      (long long)i, (long long)id);
+                      id < 0 ? "segment ids must be >= 0: Segment id %lld out of range, possibly because 'segment_ids' input is not sorted"
+                             : "segment ids are not increasing: %lld",
+                      (long long)id);
     last = id;
   }
   if (last == INT64_MAX) return HR_ERROR(INVALID_ARGUMENT, "segment id %lld is too large", (long long)last);

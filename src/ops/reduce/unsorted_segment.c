@@ -77,13 +77,23 @@ static hr_status_t output_shape(hr_kernel_ctx_t* k, hr_shape_t* out) {
   return hr_shape_make(rank, dims, out);
 }
 
+static hr_status_t id_error(const hr_tensor_t* ids, int64_t at, int64_t rows) {
+  hr_shape_t place = ids->shape; /* dims: the coordinates */
+  char text[HR_SHAPE_TEXT];
+  const int64_t id = hr_tensor_index_at(ids, at);
+  for (int d = place.rank - 1; d >= 0; --d) {
+    place.dims[d] = at % ids->shape.dims[d];
+    at /= ids->shape.dims[d];
+  }
+  return HR_ERROR(INVALID_ARGUMENT, "segment_ids%s = %lld is out of range [0, %lld)", hr_shape_format(&place, text),
+                  (long long)id, (long long)rows);
+}
+
 static hr_status_t run(hr_kernel_ctx_t* k, unsorted_t* u, int64_t rows) {
   enum { SHARED_ROW = 32 }; /* shorter rows: reading the ids again for each chunk would cost more than it saves */
   for (int64_t i = 0; i < u->ids->count; ++i)
     if (hr_tensor_index_at(u->ids, i) >= rows)
-      return HR_ERROR(INVALID_ARGUMENT, "segment id %lld is %lld, outside [0, %lld)", (long long)i,
-                      (long long)hr_tensor_index_at(u->ids, i),
-                      (long long)rows);
+      return id_error(u->ids, i, rows);
   if (u->inner == 0 || u->ids->count == 0) return NULL;
   if (u->inner < SHARED_ROW) return unsorted_chunk(u, 0, rows, 0);
   return hr_parallel(k, rows, 0.3 * (double)u->data->count / (double)rows + 1, unsorted_chunk, u);
