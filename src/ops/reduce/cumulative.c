@@ -20,8 +20,8 @@ static hr_status_t infer(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
   if (value && x->rank >= 0) {
     HR_TRY(hr_tensor_scalar_i64(value, "axis", &wanted));
-    HR_TRY(hr_status_note(hr_shape_axis(wanted, x->rank, &axis), "ScanOp: Expected scan axis in the range [%d, %d), but got %lld: ", -x->rank,
-                          x->rank, (long long)wanted));
+    HR_TRY(hr_status_note(hr_shape_axis(wanted, x->rank, &axis), "ScanOp: Expected scan axis in the range [%d, %d), but got %lld: ",
+                          -x->rank, x->rank, (long long)wanted));
   }
   return hr_infer_same(s);
 }

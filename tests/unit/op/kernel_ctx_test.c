@@ -172,7 +172,7 @@ HR_TEST(input_checks_name_input_and_shape) {
   put(&b, 1, HR_F32, hr_shape_scalar());
   HR_CHECK_OK(hr_want_scalar(&b.k, 1, "rate"));
   HR_CHECK_CODE(hr_want_scalar(&b.k, 0, "rate"), HR_INVALID_ARGUMENT, "rate must be a scalar, but input 0 has shape [2,3]");
-  HR_CHECK_CODE(hr_want_vector(&b.k, 0, "axes"), HR_INVALID_ARGUMENT, "axes must be a vector");
+  HR_CHECK_CODE(hr_want_vector(&b.k, 0, "axes"), HR_INVALID_ARGUMENT, "axes must be 1-D (a vector)");
   HR_CHECK_CODE(hr_want_rank(&b.k, 0, "filter", 4), HR_INVALID_ARGUMENT, "filter must be 4-dimensional, but input 0");
   HR_CHECK_OK(hr_want_rank(&b.k, 0, "filter", 2));
   HR_CHECK_CODE(hr_want_rank_at_least(&b.k, 1, "x", 1), HR_INVALID_ARGUMENT, "at least 1-dimensional");

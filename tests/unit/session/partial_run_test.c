@@ -54,7 +54,7 @@ HR_TEST(feeds_in_parts_and_everything_runs_once) {
   HR_CHECK_EQ_F64(out, 8);
   HR_CHECK_CODE(part(&r, &r.x, 4, NULL, &out), HR_INVALID_ARGUMENT, "'x:0' has already been fed");
   HR_CHECK_CODE(part(&r, NULL, 0, &r.twice, &out), HR_INVALID_ARGUMENT, "'twice:0' has already been fetched");
-  HR_CHECK_CODE(part(&r, &r.twice, 4, NULL, &out), HR_INVALID_ARGUMENT, "was not named");
+  HR_CHECK_CODE(part(&r, &r.twice, 4, NULL, &out), HR_INVALID_ARGUMENT, "was not specified in partial_run_setup");
   HR_REQUIRE_OK(part(&r, &r.y, 1, &r.sum, &out));
   HR_CHECK_EQ_F64(out, 9);
   HR_CHECK_CODE(part(&r, NULL, 0, &r.sum, &out), HR_INVALID_ARGUMENT, "complete");
