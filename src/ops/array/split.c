@@ -38,7 +38,8 @@ static hr_status_t listed_parts(const hr_tensor_t* list, int64_t length, int par
   }
   if (length < 0) return NULL;
   if (rest >= 0 ? sum > length : sum != length)
-    return HR_ERROR(INVALID_ARGUMENT, "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than "
+    return HR_ERROR(INVALID_ARGUMENT,
+                    "Determined shape must either match input shape along split_dim exactly if fully specified, or be less than "
                     "the size of the input along split_dim if not fully specified.  Got: %lld for %lld",
                     (long long)sum, (long long)length);
   if (rest >= 0) sizes[rest] = length - sum;
