@@ -434,7 +434,10 @@ static hr_near_link_t* link_of(hr_near_source_t* s) { return (hr_near_link_t*)((
 
 static void link_ready(hr_near_source_t* self, uint32_t events) {
   hr_near_link_t* link = link_of(self);
-  if (events & EPOLLOUT) send_on(link);
+  if (events & EPOLLOUT) {
+    link->heard_ns = hr_clock_now_ns(); /* there is room: the other side reads */
+    send_on(link);
+  }
   const bool has_ended = events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR);
   if ((has_ended || events & EPOLLIN) && !receive(link, has_ended)) close_link(link);
 }

@@ -41,7 +41,7 @@ struct hr_near_link {
   const hr_near_role_t* role;
   _Atomic int refs;
   int64_t most_bytes;    /* of a message that comes in */
-  int64_t heard_ns;      /* the loop's, like below until `mu`: when something last came */
+  int64_t heard_ns;      /* the loop's, like below until `mu`: when something last came, or went that had waited */
   char* buffer;
   size_t start, end;     /* what of it is not read yet */
   hr_near_head_t head;   /* of the frame whose message comes in */

@@ -2,7 +2,8 @@
 /* A request is its caller's (peer) until it is answered; the list is the peer's. `handle` and `cancelled` are called on turns of the
  * loop only, one after the other, so a cancellation never meets a handler that has not returned.
  *
- * A peer that has calls under way and is not heard of is asked, and cut when it does not answer: a frozen process holds nothing here. */
+ * A peer that has calls under way and is not heard of is asked, twice, and cut when it does not answer: a frozen process holds nothing
+ * here. Time counts from when this process asked, so one that was frozen itself does not take the others' silence for theirs. */
 #include "dist/near_listener.h"
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "dist/near_channel.h"
 #include "dist/near_link.h"
 
-enum { BACKLOG = 128, PEERS_MOST = 4096, QUIET_MS = 5000, SILENT_MS = 9000, AGAIN_MS = 200 };
+enum { BACKLOG = 128, PEERS_MOST = 4096, QUIET_MS = 5000, ASK_MS = 2000, ASKS = 2, AGAIN_MS = 200 };
 #define NS_OF_MS(ms) ((ms) * INT64_C(1000000))
 
 typedef struct near_peer near_peer_t;
@@ -33,7 +34,9 @@ struct near_peer {
   hr_near_link_t link;
   hr_near_listener_t* listener; /* a reference */
   char name[32];
-  bool is_asked, ticks;   /* the loop's: it was pinged; a tick will come */
+  bool ticks;             /* the loop's, like below: a tick will come */
+  int asks;               /* pings since it was last heard of */
+  int64_t asked_ns;
   hr_mutex_t mu;
   hr_cond_t changed;
   near_request_t* requests; /* guarded by mu */
@@ -243,12 +246,14 @@ static int64_t peer_tick(hr_near_link_t* self, int64_t now_ns) {
   p->ticks = p->requests != NULL;
   hr_mutex_unlock(&p->mu);
   if (!p->ticks) return INT64_MAX;
-  const int64_t quiet_ns = now_ns - self->heard_ns;
-  if (quiet_ns < NS_OF_MS(QUIET_MS)) p->is_asked = false;
-  else if (quiet_ns >= NS_OF_MS(SILENT_MS) && p->is_asked) hr_near_link_cut(self);
-  else if (!p->is_asked) p->is_asked = hr_near_link_send(self, (hr_near_head_t){.kind = HR_NEAR_PING}, HR_STR(""), NULL);
-  const int64_t next = self->heard_ns + NS_OF_MS(p->is_asked ? SILENT_MS : QUIET_MS);
-  return next > now_ns ? next : now_ns + NS_OF_MS(1000);
+  if (self->heard_ns > p->asked_ns) p->asks = 0;
+  if (now_ns - self->heard_ns < NS_OF_MS(QUIET_MS)) return self->heard_ns + NS_OF_MS(QUIET_MS);
+  if (p->asks && now_ns - p->asked_ns < NS_OF_MS(ASK_MS)) return p->asked_ns + NS_OF_MS(ASK_MS);
+  if (p->asks == ASKS) hr_near_link_cut(self);
+  else (void)hr_near_link_send(self, (hr_near_head_t){.kind = HR_NEAR_PING}, HR_STR(""), NULL);
+  ++p->asks;
+  p->asked_ns = now_ns;
+  return now_ns + NS_OF_MS(ASK_MS);
 }
 
 static void destroy_peer(hr_near_link_t* self) {
