@@ -68,6 +68,34 @@ TEST(a_function_is_an_op_and_an_attr) {
   place_close(&p);
 }
 
+/* The name that an output gets from its node's. */
+static void names_output(const char* node, const char* want) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  TF_Output x = help_placeholder(g, "p0", TF_FLOAT, s), y = help_unary(g, "Neg", node, x, s);
+  TF_Function* f = TF_GraphToFunction(g, "F", 0, -1, NULL, 1, &x, 1, &y, NULL, NULL, NULL, s);
+  TF_Buffer* def = TF_NewBuffer();
+  char part[64];
+  if (CHECK_TF_OK(s)) TF_FunctionToFunctionDef(f, def, s);
+  CHECK_TF_OK(s);
+  const int size = (int)strlen(want), n = snprintf(part, sizeof part, "\x1a%c\x0a%c%s\x18\x01", size + 4, size, want); /* an output_arg */
+  if (!CHECK(def->length > (size_t)n && memmem(def->data, def->length, part, (size_t)n))) printf("  node %s, wanted %s\n", node, want);
+  TF_DeleteBuffer(def);
+  TF_DeleteFunction(f);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+
+TEST(outputs_are_named_after_their_nodes) {
+  names_output("azAZ09", "azaz09");
+  names_output("0a", "a");
+  names_output("9Z", "z");
+  names_output("a/b.c-d", "a_b_c_d");
+  names_output("A", "a");
+  names_output("Z_", "z_");
+  names_output("0", "unknown");
+}
+
 TEST(a_function_calls_another) {
   place_t p = place_open(), body = place_open();
   TF_Function* inner = make_polynomial("Inner", p.s);

@@ -154,6 +154,48 @@ HR_TEST(versions_are_respected) {
   hr_strbuf_deinit(&w);
 }
 
+HR_TEST(the_version_field_of_old_graphs) { /* GraphDef.version, before VersionDef: counts only where there is no other */
+  static const struct { int old, producer, want; } rows[] = {{7, 0, 7}, {7, 30, 30}, {0, 12, 12}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    hr_writer_t w;
+    hr_graph_t* g = fixture_graph();
+    hr_strbuf_init(&w);
+    if (rows[i].producer) fixture_def_versions(&w, rows[i].producer, 0, 0);
+    if (rows[i].old) hr_writer_i64(&w, 3, rows[i].old);
+    fixture_def_node(&w, "NoOp", "n", "", NULL, 0);
+    HR_CHECK_OK(fixture_import(g, &w, NULL, NULL));
+    HR_CHECK_EQ_I64(g->producer, rows[i].want);
+    hr_graph_destroy(g);
+    hr_strbuf_deinit(&w);
+  }
+}
+
+HR_TEST(maps_of_values_and_of_control_edges_are_two) {
+  hr_writer_t w;
+  hr_graph_t* g = fixture_graph();
+  hr_import_results_t r;
+  hr_node_t* mine = fixture_placeholder(g, "mine", HR_F32, -1, NULL);
+  hr_strbuf_init(&w);
+  fixture_def_node(&w, "Placeholder", "x", "", "dtype", HR_F32);
+  fixture_def_node(&w, "Identity", "y", "x ^x", "T", HR_F32);
+  __typeof__(*(hr_import_options_t){0}.control_map) controls[] = {{HR_STR("x"), mine}};
+  hr_import_options_t o = {.prefix = HR_STR("a"), .control_map = controls, .control_map_count = 1};
+  HR_REQUIRE_OK(fixture_import(g, &w, &o, &r));
+  hr_node_t* y = hr_graph_find(g, HR_STR("a/y"));
+  HR_CHECK(y && y->inputs[0].node == hr_graph_find(g, HR_STR("a/x")) && y->control_count == 1 && y->controls[0] == mine);
+  hr_import_results_deinit(&r);
+  __typeof__(*(hr_import_options_t){0}.input_map) inputs[] = {{{HR_STR("x"), 0}, {mine, 0}}, {{HR_STR("x"), 1}, {mine, 0}}};
+  o = (hr_import_options_t){.prefix = HR_STR("b"), .input_map = inputs, .input_map_count = 2};
+  HR_REQUIRE_OK(fixture_import(g, &w, &o, &r));
+  y = hr_graph_find(g, HR_STR("b/y"));
+  HR_CHECK(y && y->inputs[0].node == mine && y->control_count == 1 && y->controls[0] == hr_graph_find(g, HR_STR("b/x")));
+  HR_CHECK(r.unused_map.count == 1 && r.unused_map.data[0] == 1);
+  hr_import_results_deinit(&r);
+  HR_CHECK_OK(hr_graph_validate(g));
+  hr_graph_destroy(g);
+  hr_strbuf_deinit(&w);
+}
+
 HR_TEST(loops_import) {
   hr_writer_t w;
   hr_graph_t* g = fixture_graph();

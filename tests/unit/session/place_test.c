@@ -124,6 +124,25 @@ HR_TEST(what_is_not_there_is_refused_or_dropped) {
   hr_device_set_release(set);
 }
 
+HR_TEST(devices_that_are_there_are_named_up_to_sixteen) {
+  for (int count = 15; count <= 18; ++count) {
+    hr_device_set_t* set = NULL;
+    char last[100];
+    maker_must(hr_device_set_create(&set), "a set");
+    maker_must(hr_device_set_add_cpus(set, HR_STR("/job:worker/replica:0/task:0"), count, 7), "CPUs");
+    hr_graph_t* g = maker_graph();
+    hr_value_t x = maker_placeholder(g, "x", HR_F32, NULL), y = on(maker_1(g, "Neg", "y", x), "/job:ps/task:1");
+    hr_program_t p = maker_program(g, 1, &x, 1, &y, NULL);
+    if (count <= 16) snprintf(last, sizeof last, "/device:CPU:%d ];", count - 1);
+    else snprintf(last, sizeof last, "/device:CPU:15, and %d more ];", count - 16);
+    check_refused(&p, set, false, last);
+    check_refused(&p, set, false, "[ " WORKER0 ", " WORKER1 ", ");
+    hr_program_deinit(&p);
+    hr_graph_destroy(g);
+    hr_device_set_release(set);
+  }
+}
+
 HR_TEST(stateful_nodes_stay_where_they_were) {
   hr_device_set_t* set = cluster();
   hr_graph_t* g = maker_graph();
