@@ -7,7 +7,7 @@ A suite is a generator of (name, passed, failed, output) from a context; a progr
 import argparse, concurrent.futures, contextlib, glob, json, os, re, signal, socket, subprocess, sys, tarfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-COUNTS = re.compile(r"^(?:.*, )?(\d+) passed, (\d+) failed$", re.M)
+COUNTS = re.compile(r"^(?:.*[,:] )?(\d+) passed, (\d+) failed$", re.M)
 
 
 def run(command, timeout, cwd, env=None):

@@ -16,7 +16,7 @@ def copied(folder):
     """A copy of the tree, with the times of its files: what has not changed is not built again."""
     tree = os.path.join(folder, "tree")
     shutil.rmtree(tree, ignore_errors=True)
-    shutil.copytree(ROOT, tree, symlinks=True, ignore=lambda where, names: {".git", "build", "shared"} & set(names) if where == ROOT else set())
+    shutil.copytree(ROOT, tree, symlinks=True, ignore=lambda where, names: {".git", "build"} & set(names) if where == ROOT else set())
     return tree
 
 

@@ -10,7 +10,8 @@ PARTS = [CORE, "lib/libheadrace_dnn.so", "lib/libheadrace_grpc.so", "lib/libhead
 
 
 def quiet(command, cwd=None):
-    return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace")
 
 
 class Build:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libheadrace_core.so finds in place of a manifest in a program that has none (unit tests of the lower layers): a program's own, or that
- * of libheadrace.so, comes before it. */
+/* What libheadrace_core.so finds in place of a manifest in a program that has none (unit tests of the lower layers): a program's own, or
+ * that of libheadrace.so, comes before it. */
 #include <stddef.h>
 #include "session/backend.h"
 

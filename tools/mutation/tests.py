@@ -22,7 +22,8 @@ class Test:
         """Returns what ended it (0: well), the seconds it took and its output."""
         folder = os.path.join(work, re.sub(r"\W", "_", self.name))
         os.makedirs(folder, exist_ok=True)
-        env = {**os.environ, **self.env, **(extra or {}), "LD_LIBRARY_PATH": library, "HEADRACE_GRPC": os.path.join(library, "libheadrace_grpc.so")}
+        env = {**os.environ, **self.env, **(extra or {}), "LD_LIBRARY_PATH": library,
+               "HEADRACE_GRPC": os.path.join(library, "libheadrace_grpc.so")}
         command = ["timeout", "-k", "2", "%.1f" % limit] + [w.replace("@LIB@", library) for w in self.command]
         start = time.monotonic()
         with open(os.path.join(folder, "output.txt"), "w+b") as out:
@@ -50,6 +51,7 @@ def every(build):
             yield Test(path, [os.path.join(build.folder, "tests", path)])
     yield from golden_tests(build)
     yield Test("in-process cluster", [os.path.join(build.folder, "tests/capi/session_suite_test"), "in-process"])
+    yield Test("clusters of processes", [build.python, os.path.join(build.tree, "tools/mutation/clusters.py"), build.folder, "@LIB@"])
     env = {"PYTHONPATH": os.path.join(build.folder, "python"), "HEADRACE_BUILD": build.folder}
     for path in sorted(glob.glob(os.path.join(build.tree, "tests/python/**/*_test.py"), recursive=True)):
         yield Test(os.path.relpath(path, os.path.join(build.tree, "tests")),
@@ -202,7 +204,8 @@ class Map:
         if is_code and any((point.path, n) in self.known for n in range(first, last + 1)):
             at = next((n for n in range(point.line, first - 1, -1) if (point.path, n) in self.known), None)
             return self.of_lines(point.path, [at]) if at else self.of_lines(point.path, range(first, last + 1))
-        names = set(re.findall(r"\b[A-Za-z_]\w{2,}\b", lines[point.line - 1] if lines[first - 1].startswith(("enum", "#")) else lines[first - 1]))
+        head = lines[point.line - 1] if lines[first - 1].startswith(("enum", "#")) else lines[first - 1]
+        names = set(re.findall(r"\b[A-Za-z_]\w{2,}\b", head))
         names -= {"static", "const", "enum", "define", "int", "char", "typedef", "struct", "bool", "void"}
         bits = 0
         for n, text in enumerate(lines, 1):
