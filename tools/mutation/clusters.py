@@ -9,8 +9,7 @@ import run_tests
 
 def main():
     build, library = sys.argv[1:]
-    for name, target in (("bin", os.path.join(build, "bin")), ("tests", os.path.join(build, "tests")), ("golden", os.path.join(build, "golden")),
-                         ("lib", library)):
+    for name, target in [(n, os.path.join(build, n)) for n in ("bin", "tests", "golden")] + [("lib", library)]:
         if os.path.islink(name):
             os.remove(name)
         os.symlink(target, name)

@@ -16,7 +16,7 @@ PLACE = re.compile(r"^(/?\S*?)(src/\S+):(\d+)(?: \(discriminator \d+\))?$")
 class Test:
     def __init__(self, name, command, env=None):
         self.name, self.command, self.env = name, command, env or {}
-        self.seconds, self.bits = 0.0, 0
+        self.seconds, self.lines = 0.0, set() # on the unchanged build
 
     def run(self, build, library, work, limit, extra=None):
         """Returns what ended it (0: well), the seconds it took and its output."""
@@ -63,7 +63,7 @@ class Blocks:
 
     def __init__(self, path):
         self.starts, self.lines = [], []
-        place, wants_offset, lines = None, False, set()
+        place, call_place, wants_offset, lines = None, None, False, set()
         p = subprocess.Popen(["objdump", "-d", "-l", "--no-show-raw-insn", path], stdout=subprocess.PIPE, text=True, errors="replace")
         for text in p.stdout:
             m = PLACE.match(text.rstrip())
@@ -112,8 +112,9 @@ class Map:
 
     def __init__(self, build, jobs):
         self.build, self.jobs, self.tests, self.bad = build, jobs, [], []
-        self.store = os.path.join(build.folder, "tests.pickle")
-        self.blocks, self.lines = {}, {}  # (path, line) -> set of tests as bits
+        self.store, self.kept = os.path.join(build.folder, "tests.pickle"), {}
+        self.blocks = {}                  # traced library -> Blocks
+        self.lines = {}                   # (path, line) -> the tests that run it, as bits
         self.known = set()                # lines that have code
 
     def measure(self, say):
@@ -137,8 +138,6 @@ class Map:
                         say("fails without a change: %s\n%s" % (test.name, output[-1500:]))
         with open(self.store, "wb") as f:
             pickle.dump({"core": core, "tests": self.kept}, f)
-
-    kept = {}
 
     def one(self, test, old):
         """The test measured, or its parts: [(test, lines, good, output)]."""
