@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes at which loops change: each row of sizes.def gives the same bits on one and on two cores, and on each instruction set what the
- * SSE2 form gives, within the row's tolerance; and where elements do not depend on one another, equal inputs give equal outputs wherever they
- * stand, so that no block or chunk begins in the wrong place. */
+ * SSE2 form gives, within the row's tolerance; and where elements do not depend on one another, equal inputs give equal outputs wherever
+ * they stand, so that no block or chunk begins in the wrong place. */
 #include "base/isa.h"
 #include "base/pool.h"
 #include "ops/text.h"
@@ -38,7 +38,8 @@ static TF_Tensor* sized_tensor(const sized_t* row, const char* at, int64_t n, in
   TF_DataType type = text_types[text_type(row->type, strlen(row->type))].type;
   TF_Tensor* t = TF_AllocateTensor(type, dims, rank, (size_t)count * TF_DataTypeSize(type));
   for (int64_t i = 0; t && i < count; ++i)
-    text_store(type, TF_TensorData(t), (size_t)i, row->low + (row->high - row->low) * (double)((i * 7919 + which * 31) % SIZED_PERIOD) / SIZED_PERIOD);
+    text_store(type, TF_TensorData(t), (size_t)i,
+               row->low + (row->high - row->low) * (double)((i * 7919 + which * 31) % SIZED_PERIOD) / SIZED_PERIOD);
   return t;
 }
 
