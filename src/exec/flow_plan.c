@@ -107,11 +107,16 @@ static hr_status_t number_nodes(flow_build_t* b, int64_t id_limit) {
   return NULL;
 }
 
+static bool input_needs_read(const hr_node_t* n, int32_t i) {
+  return hr_dtype_is_ref(hr_value_type(n->inputs[i])) && !hr_dtype_is_ref(n->input_types[i]);
+}
+
 /* Room for the values of nodes, of reads of references, of fetched references and constants. */
 static hr_status_t make_values(flow_build_t* b) {
   const hr_plan_desc_t* d = b->desc;
   int32_t limit = b->value_count + d->fetch_count;
-  for (int64_t i = 0; i < d->node_count; ++i) limit += b->order[i]->input_count;
+  for (int64_t i = 0; i < d->node_count; ++i)
+    for (int32_t j = 0; j < b->order[i]->input_count; ++j) limit += input_needs_read(b->order[i], j);
   b->values = hr_arena_array(b->scratch, (size_t)limit, sizeof *b->values);
   if (!b->values) return hr_status_out_of_memory();
   for (int32_t i = 0; i < limit; ++i) b->values[i] = (flow_value_t){.slot = -1, .use = -1};
@@ -179,10 +184,6 @@ static hr_plan_site_t* add_site(flow_build_t* b, const hr_node_t* n, int64_t nod
                         .index = -1,
                         .action = HR_FLOW_COMPUTE};
   return site;
-}
-
-static bool input_needs_read(const hr_node_t* n, int32_t i) {
-  return hr_dtype_is_ref(hr_value_type(n->inputs[i])) && !hr_dtype_is_ref(n->input_types[i]);
 }
 
 /* The values of inputs that are references read as values lie in slots of the site's own. */

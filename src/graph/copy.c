@@ -32,6 +32,7 @@ typedef struct {
 
 static void copy_enter(hr_graph_t* g, hr_node_t* n) { /* room was reserved */
   n->graph = g;
+  hr_graph_note_op(g, n->attrs.def->name);
   n->id = (int32_t)g->nodes.count;
   g->nodes.data[g->nodes.count++] = n;
 }
@@ -143,6 +144,7 @@ static hr_status_t copy_make_tables(copy_t* k) {
   hr_graph_copy_t* c = k->c;
   HR_TRY(hr_graph_create(&c->graph));
   c->graph->names_pending = true;
+  c->graph->originals = k->source->names_pending ? NULL : (hr_graph_t*)k->source;
   c->graph->library = k->source->library ? k->source->library : (hr_graph_t*)k->source;
   c->graph->producer = k->source->producer;
   c->graph->min_consumer = k->source->min_consumer;

@@ -73,7 +73,7 @@ hr_status_t hr_graph_remove(hr_graph_t* g, hr_node_t* node) {
     return HR_ERROR(FAILED_PRECONDITION, "node '%s' has %lld consumers and cannot be removed", node->name.data,
                     (long long)(node->consumers.count + node->control_consumers.count));
   hr_edges_unlink(node);
-  if (!g->names_pending) hr_map_remove(&g->by_name, node->name);
+  if (!g->names_pending || g->originals) hr_map_remove(&g->by_name, node->name);
   g->nodes.data[node->id] = NULL;
   return NULL;
 }

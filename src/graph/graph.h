@@ -53,7 +53,9 @@ struct hr_graph {
   int32_t producer, min_consumer;
   HR_VEC(int32_t) bad_consumers;
   hr_map_t next_suffix;             /* for hr_graph_unique_name */
-  bool names_pending;               /* by_name is filled at the first look-up (copies, graph/copy.h) */
+  bool names_pending;               /* by_name has only the nodes added since; the rest at the first look-up (copies, graph/copy.h) */
+  hr_graph_t* originals;            /* while that is so: the graph whose nodes were copied; guards its names with its own mu; NULL */
+  uint64_t ops[4];                  /* one bit for each op that a node has or had, several ops to a bit */
   hr_mutex_t mu;
   atomic_int sharers;               /* owners beside the one that created it */
 };
@@ -95,6 +97,22 @@ HR_MUST_USE hr_status_t hr_graph_add_control(hr_graph_t* g, hr_node_t* node, hr_
 void hr_graph_remove_controls(hr_node_t* node); /* waits for nothing but its inputs */
 /* Narrows the known shape of an output (TF_GraphSetTensorShape); INVALID_ARGUMENT when it contradicts. */
 HR_MUST_USE hr_status_t hr_graph_refine_shape(hr_graph_t* g, hr_value_t v, const hr_pshape_t* shape);
+
+/* Which ops a graph may have, without looking at its nodes. */
+static inline unsigned hr_graph_op_bit(hr_str_t op) {
+  const unsigned char* c = (const unsigned char*)op.data;
+  if (!op.size) return 0;
+  return (unsigned)(op.size * 37 + c[0] * 5u + c[op.size / 2] * 11u + c[op.size - 1] * 3u) & 255;
+}
+static inline void hr_graph_note_op(hr_graph_t* g, hr_str_t op) {
+  const unsigned bit = hr_graph_op_bit(op);
+  g->ops[bit / 64] |= (uint64_t)1 << bit % 64;
+}
+/* False: no node of it has this op. */
+static inline bool hr_graph_may_have(const hr_graph_t* g, const char* op) {
+  const unsigned bit = hr_graph_op_bit(hr_str(op));
+  return g->ops[bit / 64] >> bit % 64 & 1;
+}
 
 static inline int32_t hr_value_type(hr_value_t v) { return v.node->output_types[v.index]; }
 static inline const hr_pshape_t* hr_value_shape(hr_value_t v) { return v.node->shapes[v.index]; }

@@ -35,8 +35,19 @@ hr_status_t hr_names_index(hr_graph_t* g) {
     if (g->nodes.data[i]) HR_TRY(hr_map_set(&g->by_name, g->nodes.data[i]->name, (uintptr_t)g->nodes.data[i]));
   }
   g->names_pending = false;
+  g->originals = NULL;
   return NULL;
 }
+
+bool hr_names_is_original(hr_graph_t* g, hr_str_t name) {
+  if (!g->originals) return false;
+  hr_mutex_lock(&g->originals->mu);
+  const bool found = hr_map_find(&g->originals->by_name, name, NULL);
+  hr_mutex_unlock(&g->originals->mu);
+  return found;
+}
+
+static bool is_taken(hr_graph_t* g, hr_str_t name) { return hr_map_find(&g->by_name, name, NULL) || hr_names_is_original(g, name); }
 
 hr_node_t* hr_graph_find(const hr_graph_t* g, hr_str_t name) {
   uintptr_t found;
@@ -59,15 +70,15 @@ static hr_status_t name_with_suffix(hr_graph_t* g, hr_str_t base, uintptr_t star
   do {
     int length = snprintf(text + base.size, 24, "_%llu", (unsigned long long)n++);
     *out = (hr_str_t){text, base.size + (size_t)length};
-  } while (hr_map_find(&g->by_name, *out, NULL));
+  } while (is_taken(g, *out));
   hr_str_t key = {text, base.size}; /* the base lies at the front of the name just made */
   return hr_map_set(&g->next_suffix, key, n);
 }
 
 hr_status_t hr_graph_unique_name(hr_graph_t* g, hr_str_t wanted, hr_str_t* out) {
-  HR_TRY(hr_names_index(g));
+  if (!g->originals) HR_TRY(hr_names_index(g));
   uintptr_t start = 1;
-  if (!hr_map_find(&g->by_name, wanted, NULL)) return hr_arena_str(&g->arena, wanted, out) ? NULL : hr_status_out_of_memory();
+  if (!is_taken(g, wanted)) return hr_arena_str(&g->arena, wanted, out) ? NULL : hr_status_out_of_memory();
   hr_map_find(&g->next_suffix, wanted, &start);
   return name_with_suffix(g, wanted, start, out);
 }

@@ -205,12 +205,13 @@ static hr_status_t node_enter(hr_graph_t* g, hr_node_t* n) {
   if (g->nodes.count >= INT32_MAX) return HR_ERROR(RESOURCE_EXHAUSTED, "the graph has %lld nodes already", (long long)g->nodes.count);
   HR_TRY(hr_vec_reserve(&g->nodes, 1));
   HR_TRY(hr_edges_link(g, n));
-  hr_status_t status = hr_map_add(&g->by_name, n->name, (uintptr_t)n, &added);
+  hr_status_t status = hr_names_is_original(g, n->name) ? NULL : hr_map_add(&g->by_name, n->name, (uintptr_t)n, &added);
   if (!status && !added) status = HR_ERROR(INVALID_ARGUMENT, "duplicate node name in graph: '%s'", n->name.data);
   if (status) {
     hr_edges_unlink(n);
     return status;
   }
+  hr_graph_note_op(g, n->attrs.def->name);
   n->id = (int32_t)g->nodes.count;
   g->nodes.data[g->nodes.count++] = n;
   return NULL;
@@ -239,7 +240,7 @@ static hr_status_t node_add(hr_graph_t* g, const hr_node_desc_t* desc, const hr_
 
 hr_status_t hr_graph_add(hr_graph_t* g, const hr_node_desc_t* desc, hr_node_t** out) {
   const hr_op_def_t* def = NULL;
-  if (g->names_pending) HR_TRY(hr_names_index(g));
+  if (g->names_pending && !g->originals) HR_TRY(hr_names_index(g));
   hr_status_t status = hr_names_check(desc->name, desc->skip_shapes || desc->internal);
   if (!status) status = hr_function_or_op(g, desc->op, &def);
   if (!status) status = op_check_version(g, def);

@@ -229,6 +229,7 @@ static hr_status_t fuse_after(hr_fuse_t* f, hr_node_t* root) {
 hr_status_t hr_pass_fuse(hr_program_t* p, const hr_session_options_t* o) {
   (void)o;
   hr_fuse_t f;
+  if (!hr_graph_may_have(p->graph, "Conv2D") && !hr_graph_may_have(p->graph, "MatMul")) return NULL;
   HR_TRY(hr_fuse_init(p, &f));
   hr_status_t status = NULL;
   for (int64_t i = 0; i < f.limit && !status; ++i) {

@@ -129,6 +129,7 @@ static hr_status_t narrow_split(hr_fuse_t* f, hr_node_t* split) {
 hr_status_t hr_pass_narrow(hr_program_t* p, const hr_session_options_t* o) {
   (void)o;
   hr_fuse_t f;
+  if (!hr_graph_may_have(p->graph, "SplitV")) return NULL;
   HR_TRY(hr_fuse_init(p, &f));
   hr_status_t status = NULL;
   for (int64_t i = 0; i < f.limit && !status; ++i) {
