@@ -130,6 +130,7 @@ hr_status_t hr_pool_walk_init(hr_pool_walk_t* w, const hr_pool_t* p) {
   int64_t most = 1;
   for (int i = 0; i < HR_POOL_AXES; ++i) most *= p->size[i] < p->in[i] ? p->size[i] : p->in[i]; /* no window has more taps in the image */
   w->p = p;
+  w->alike = 0;
   w->taps = most > 64 ? hr_alloc_array((size_t)most, sizeof(int64_t)) : w->inline_taps;
   return w->taps ? NULL : hr_status_out_of_memory();
 }
@@ -147,9 +148,32 @@ static void list_taps(hr_pool_walk_t* w, const int64_t first[HR_POOL_AXES], cons
         for (int64_t d = first[3]; d < last[3]; ++d) w->taps[w->count++] = a * step[0] + b * step[1] + c * step[2] + d * step[3];
 }
 
+/* Along the innermost axis that has several cells, windows wholly inside the image follow each other. */
+static void count_alike(hr_pool_walk_t* w, int64_t cell) {
+  const hr_pool_t* p = w->p;
+  int i = HR_POOL_AXES - 1;
+  while (i > 0 && p->out[i] == 1) --i;
+  const int64_t at = cell % p->out[i], start = at * p->stride[i] - p->before[i], room = p->in[i] - p->size[i] - start;
+  const int64_t fit = room / p->stride[i], rest = p->out[i] - 1 - at;
+  w->cell = cell;
+  w->alike = start < 0 || room < 0 ? 0 : fit < rest ? fit : rest;
+  w->shift = p->stride[i] * p->in_step[i];
+}
+
+static void move_taps(hr_pool_walk_t* w) {
+  --w->alike;
+  ++w->cell;
+  for (int64_t t = 0; t < w->count; ++t) w->taps[t] += w->shift;
+}
+
 void hr_pool_walk_seek(hr_pool_walk_t* w, int64_t cell) {
   const hr_pool_t* p = w->p;
   int64_t first[HR_POOL_AXES], last[HR_POOL_AXES];
+  if (w->alike > 0 && cell == w->cell + 1) {
+    move_taps(w);
+    return;
+  }
+  count_alike(w, cell);
   for (int i = HR_POOL_AXES - 1; i >= 0; --i) {
     const int64_t start = p->out[i] == 1 ? -p->before[i] : cell % p->out[i] * p->stride[i] - p->before[i];
     if (p->out[i] != 1) cell /= p->out[i];

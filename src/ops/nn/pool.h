@@ -22,6 +22,7 @@ typedef struct {
   const hr_pool_t* p;
   int64_t* taps;
   int64_t count;
+  int64_t cell, alike, shift; /* after `cell` come `alike` whose taps are its taps moved by `shift` each: the usual case, and quick */
   int64_t inline_taps[64];
 } hr_pool_walk_t;
 HR_MUST_USE hr_status_t hr_pool_walk_init(hr_pool_walk_t* w, const hr_pool_t* p);
