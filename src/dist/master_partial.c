@@ -72,7 +72,7 @@ static hr_status_t prepare_partial(hr_master_partial_t* p, hr_master_session_t* 
   HR_TRY(check_once(n->fetches, n->fetch_names.count, "fetched"));
   HR_TRY(make_checks(p, s->graph));
   const hr_prune_request_t q = {n->feeds, (int32_t)n->feed_names.count, n->fetches, (int32_t)n->fetch_names.count, n->targets,
-                                (int32_t)n->target_names.count};
+                                (int32_t)n->target_names.count, true};
   const hr_plan_source_t source = hr_session_source(s->session);
   hr_program_t program = {0};
   HR_TRY(hr_pipeline_run(s->graph, &q, source.options, &source.placing, &program));

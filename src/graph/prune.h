@@ -12,6 +12,7 @@ typedef struct {
   int32_t fetch_count;
   hr_node_t* const* targets;
   int32_t target_count;
+  bool in_parts; /* feeds and fetches come and go one by one (partial runs) */
 } hr_prune_request_t;
 
 typedef struct {

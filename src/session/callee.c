@@ -109,7 +109,7 @@ static hr_status_t callee_add_body(hr_callee_t* c, const hr_function_t* f, const
 }
 
 static hr_status_t callee_plan(hr_callee_t* c, const hr_callee_table_t* t) {
-  hr_prune_request_t q = {c->feeds, c->feed_count, c->fetches, c->fetch_count, c->targets, c->target_count};
+  hr_prune_request_t q = {c->feeds, c->feed_count, c->fetches, c->fetch_count, c->targets, c->target_count, false};
   HR_TRY(hr_pipeline_run(c->graph, &q, t->options, NULL, &c->program)); /* all of it on the CPU */
   const hr_program_t* p = &c->program;
   hr_plan_desc_t d = {.nodes = p->live,

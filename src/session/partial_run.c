@@ -60,7 +60,7 @@ static hr_status_t setup_run(hr_partial_run_t* p, hr_session_t* s, const hr_sign
   HR_TRY(hr_signature_check(key, s->graph));
   HR_TRY(check_fetches_once(key));
   HR_TRY(hr_signature_copy(key, &p->signature, &p->signature_block));
-  hr_prune_request_t q = {key->feeds, key->feed_count, key->fetches, key->fetch_count, key->targets, key->target_count};
+  hr_prune_request_t q = {key->feeds, key->feed_count, key->fetches, key->fetch_count, key->targets, key->target_count, true};
   const hr_plan_source_t source = hr_session_source(s);
   HR_TRY(hr_pipeline_run(s->graph, &q, &s->options, &source.placing, &p->program));
   const hr_program_t* g = &p->program;

@@ -5,7 +5,8 @@
  *
  * So an Identity, Switch or constant Enter of a reference becomes its Ref form, which hands the reference on, where a reader behind it
  * runs after a write of that variable: each reader then reads at its own turn. And what is fetched of a variable that the step writes is
- * read again after the writes. All other reads stay snapshots: no edge tells whether they come before a write. */
+ * read again after the writes (but in a partial run, where a fetch must not wait for feeds it does not need). All other reads stay
+ * snapshots: no edge tells whether they come before a write. */
 #include "base/alloc.h"
 #include "graph/frames.h"
 #include "op/node_class.h"
@@ -298,7 +299,7 @@ hr_status_t hr_pass_reread(hr_program_t* p, const hr_session_options_t* o) {
     find_groups(&r);
     find_aliases(&r);
     choose(&r);
-    status = order_fetches(&r);
+    if (!p->in_parts) status = order_fetches(&r);
   }
   if (!status) status = convert_aliases(&r);
   hr_free(r.group);

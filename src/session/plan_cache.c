@@ -87,7 +87,7 @@ static hr_runner_t* find_runner(const hr_plan_cache_t* c, const hr_signature_t* 
 
 static hr_status_t make_runner(const hr_plan_source_t* source, const hr_signature_t* normal, hr_runner_t** out) {
   hr_prune_request_t request = {normal->feeds,       normal->feed_count, normal->fetches,
-                                normal->fetch_count, normal->targets,    normal->target_count};
+                                normal->fetch_count, normal->targets,    normal->target_count, false};
   hr_program_t program = {0};
   HR_TRY(hr_pipeline_run(source->graph, &request, source->options, &source->placing, &program));
   hr_session_backend_t* b = source->backend;

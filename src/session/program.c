@@ -59,6 +59,7 @@ static hr_status_t find_request(hr_program_t* p, const hr_prune_request_t* q) {
     if (target) p->targets[p->target_count++] = target; /* else it is fed: nothing to do */
   }
   p->feeds_placeholders_only = only_placeholders(q);
+  p->in_parts = q->in_parts;
   return mark_asked(p);
 }
 

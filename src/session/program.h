@@ -20,6 +20,7 @@ typedef struct {
   int32_t feed_count, fetch_count, target_count;
   hr_node_t** live;              /* after hr_program_finish: what is needed, in rank order */
   int64_t live_count, live_room;  /* each pass finds it anew, in the same memory */
+  bool in_parts;                 /* the request's */
   bool feeds_placeholders_only;  /* then what the source graph found constant holds for this run */
   HR_VEC(int32_t) ranks;         /* by id in the copy */
   HR_VEC(uint8_t) asked;         /* by id in the copy: HR_ASKED_ bits */

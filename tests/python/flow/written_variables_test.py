@@ -78,3 +78,16 @@ def test_training_steps_are_as_before():
         return [train, loss, w, tf.train.get_global_step()], {}
     _, loss, w, step = _run(build)
     assert loss == 5.0 and np.allclose(w, [0.8, 1.6]) and step == 1
+
+
+def test_a_partial_run_fetches_without_waiting_for_a_write():
+    with tf.Graph().as_default(), tf.Session() as session:
+        v, x = tf.Variable(5.0), tf.placeholder(tf.float32, [])
+        add = tf.assign_add(v, x)
+        session.run(tf.global_variables_initializer())
+        handle = session.partial_run_setup([v.read_value(), add], [x])
+        assert session.partial_run(handle, add, {x: 2.0}) == 7.0
+        read = v.read_value()
+        handle = session.partial_run_setup([read, add], [x])
+        assert session.partial_run(handle, read) == 7.0
+        assert session.partial_run(handle, add, {x: 1.0}) == 8.0
