@@ -5,9 +5,9 @@
  * tests/ops/record_outcomes.py, and the difference of outcomes.txt belongs to the commit.
  *
  * A row: op, number of the case, and RUNS fields. Fields that begin with v are steps with changed values, those with s are graphs whose
- * inputs have other or partly unknown shapes, or other constants, g is the digest of the case's graph with its gradients. In the row
- * before an op's cases (number -1), d is the digest of its definition and k that of its kernels. "-": not the same on all machines, not
- * compared.
+ * inputs have other or partly unknown shapes, or other constants, g is the digest of the case's graph with its gradients, and their shapes.
+ * In the row before an op's cases (number -1), d is the digest of its definition and k that of its kernels. "-": not the same on all
+ * machines, not compared.
  * HEADRACE_OUTCOMES=FILE writes what there is instead; HEADRACE_TEST_OPS="Add Conv2D" confines the ops. */
 #include <sys/stat.h>
 #include <unistd.h>
@@ -166,6 +166,8 @@ static void digest_graph(op_case_t* t, char* text) {
   TF_Buffer* b = TF_NewBuffer();
   TF_GraphToGraphDef(t->graph, b, t->status);
   digest_buffer(b, t->status, "g", text);
+  for (int i = 0; i < t->c->grad.count; ++i)
+    if (t->dy[i].oper) outcome_add_shape(text, t->graph, t->dy[i], t->status);
 }
 
 static void digest_op(const char* op, char fields[RUNS][FIELD]) {

@@ -380,6 +380,11 @@ HR_TEST(endpoints_of_the_request_are_checked) {
   HR_CHECK_CODE(derive(g, x, far, &d), HR_INVALID_ARGUMENT, "another graph");
   HR_CHECK_CODE(derive(g, high, x, &d), HR_INVALID_ARGUMENT, "output 3");
   HR_CHECK_CODE(derive(g, HR_NO_VALUE, x, &d), HR_INVALID_ARGUMENT, "y 0 is missing");
+  const hr_value_t upstreams[] = {far, {x.node, 1}, {x.node, -1}};
+  for (int i = 0; i < 3; ++i) {
+    hr_grad_request_t r = {.prefix = HR_STR("p"), .ys = &x, .y_count = 1, .xs = &x, .x_count = 1, .upstream = &upstreams[i]};
+    HR_CHECK_CODE(hr_grad_build(g, &r, &d), HR_INVALID_ARGUMENT, "upstream gradient 0 is output");
+  }
   hr_graph_destroy(other);
   hr_graph_destroy(g);
 }
