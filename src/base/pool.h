@@ -18,7 +18,8 @@ enum { HR_POOL_MAX_CHUNKS = 64 };
 int hr_pool_chunks(int64_t count, double cost_ns, int threads);
 HR_MUST_USE hr_status_t hr_pool_run(int threads, int64_t count, double cost_ns, hr_pool_fn_t fn, void* arg);
 
-/* Lanes: `lanes` threads, the caller as lane 0, each of which calls fn once and may use hr_pool_run in it; returns when all have ended.
+/* Lanes: fn is called once for each, lane 0 by the caller, the others at the same time by other threads, or by the caller afterwards when
+ * they are late. fn may use hr_pool_run, and may wait for other lanes. Returns when all have ended.
  * False, and nothing was called: in a nested call, after fork, or when not so many threads can be had. */
 bool hr_pool_fork(int lanes, void (*fn)(void* arg, int lane), void* arg);
 

@@ -135,9 +135,11 @@ static void post_work(worker_t* w, team_t* t, int member) {
   if (atomic_load(&w->sleeps)) hr_wait_wake(&w->word, 1);
 }
 
-static void call_off(worker_t* w, team_t* t) {
+static bool call_off(worker_t* w, team_t* t) {
   unsigned posted = POSTED;
-  if (atomic_compare_exchange_strong(&w->word, &posted, IDLE)) atomic_fetch_sub(&t->pending, 1);
+  if (!atomic_compare_exchange_strong(&w->word, &posted, IDLE)) return false;
+  atomic_fetch_sub(&t->pending, 1);
+  return true;
 }
 
 static void wait_for_team(team_t* t) {
@@ -172,6 +174,8 @@ bool hr_team_fork(int threads, hr_team_fn_t fn, void* arg) {
     atomic_init(&t.pending, (unsigned)count);
     for (int i = 0; i < count; ++i) post_work(workers[i], &t, i + 1);
     fn(arg, 0);
+    for (int i = 0; i < count; ++i)
+      if (call_off(workers[i], &t)) fn(arg, i + 1); /* its thread has not come yet */
     wait_for_team(&t);
   }
   give_workers(workers, count);
