@@ -9,9 +9,9 @@ typedef void (*hr_team_fn_t)(void* arg, int member);
 /* Members 0 (the caller) to threads - 1 call fn. `optional`: a member that has not begun when the caller's fn returns is called off.
  * Else all of them run, fewer only if threads cannot be started. Inside a team the caller runs alone. */
 void hr_team_run(int threads, bool optional, hr_team_fn_t fn, void* arg);
-/* The same for work that goes its own way: each of exactly `threads` members is in no team, so it may run teams of its own. The caller, done
- * with its own part, runs that of a thread that has not begun. False, and nothing was called: inside a team, or not so many threads can be
- * had. */
+/* The same for work that goes its own way: each of exactly `threads` members is in no team, so it may run teams of its own. The caller,
+ * done with its own part, runs that of a thread that has not begun. False, and nothing was called: inside a team, or not so many threads
+ * can be had. */
 bool hr_team_fork(int threads, hr_team_fn_t fn, void* arg);
 /* Of the team this thread is in now; outside: 1 and 0. */
 int hr_team_size(void);
