@@ -33,6 +33,7 @@ static hr_status_t make(hr_kernel_ctx_t* k, int64_t count, int64_t most) {
 
 static hr_status_t make_empty(hr_kernel_ctx_t* k) {
   int64_t most = -1;
+  HR_TRY(hr_want_scalar(k, 1, "max_num_elements"));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "max_num_elements", &most));
   return make(k, 0, most);
 }
