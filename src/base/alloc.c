@@ -90,7 +90,10 @@ void* hr_alloc_zero(size_t bytes) {
   if (hooks.allocate == own_allocate && is_large(bytes, MALLOC_ALIGNMENT) && bytes <= PTRDIFF_MAX) {
     if (!may_allocate()) return NULL;
     p = hr_large_take(bytes, &is_zero);
-    if (!p) p = own_allocate(bytes, MALLOC_ALIGNMENT);
+    if (!p) {
+      is_zero = false;
+      p = own_allocate(bytes, MALLOC_ALIGNMENT);
+    }
   } else {
     p = hr_alloc(bytes);
   }

@@ -136,13 +136,14 @@ TF_Tensor* TF_ForwardInputOrAllocateOutput(TF_OpKernelContext* context, const in
   return t;
 }
 
-static hr_status_t kernel_temp(hr_kernel_ctx_t* k, TF_DataType dtype, const int64_t* dims, int num_dims, TF_Tensor** out) {
+static hr_status_t kernel_temp(hr_kernel_ctx_t* k, TF_DataType dtype, const int64_t* dims, int num_dims, bool on_host,
+                               TF_Tensor** out) {
   hr_shape_t shape;
   hr_tensor_t value, *kept = NULL;
   HR_TRY(hr_capi_shape(dims, num_dims, &shape));
   if ((int)dtype <= 0 || (int)dtype >= HR_DTYPE_COUNT) return HR_ERROR(INVALID_ARGUMENT, "%d is no element type", (int)dtype);
   if (k->own) {
-    HR_TRY(hr_own_temp(k->own, (hr_dtype_t)dtype, &shape, &kept));
+    HR_TRY(hr_own_temp(k->own, (hr_dtype_t)dtype, &shape, on_host, &kept));
     return hr_capi_share_tensor(kept, out);
   }
   HR_TRY(hr_temp(k, (hr_dtype_t)dtype, &shape, &value));
@@ -154,8 +155,8 @@ static hr_status_t kernel_temp(hr_kernel_ctx_t* k, TF_DataType dtype, const int6
 TF_Tensor* TF_AllocateTemp(TF_OpKernelContext* context, TF_DataType dtype, const int64_t* dims, int num_dims,
                            TF_AllocatorAttributes* alloc_attrs, TF_Status* status) {
   TF_Tensor* t = NULL;
-  (void)alloc_attrs;
-  hr_capi_report(status, kernel_temp(context->ctx, dtype, dims, num_dims, &t));
+  const bool on_host = alloc_attrs && alloc_attrs->struct_size >= TF_ALLOCATOR_ATTRIBUTES_STRUCT_SIZE && alloc_attrs->on_host;
+  hr_capi_report(status, kernel_temp(context->ctx, dtype, dims, num_dims, on_host, &t));
   return t;
 }
 

@@ -2,7 +2,8 @@
 /* A call is in the table until somebody ends it; who takes it out, under mu, is the one who ends it. `done` is called on a turn of the
  * loop's only, so whoever cancels may hold locks that it takes.
  *
- * A call's number is its place in the table and, above that, how often the place was used: an answer that comes too late finds nothing. */
+ * A call's number is its place in the table and, above that, how often the place was used: an answer that comes too late finds nothing,
+ * unless 268 million calls have used its place since. */
 #include "dist/near_channel.h"
 #include <string.h>
 #include <stdio.h>
@@ -13,14 +14,14 @@
 #include "base/clock.h"
 #include "dist/near_link.h"
 
-enum { PLACE_BITS = 20, PLACES_MOST = 1 << PLACE_BITS, NOWHERE = UINT32_MAX >> 1 };
+enum { PLACE_BITS = 20, PLACES_MOST = 1 << PLACE_BITS, USES_MOST = (1 << 28) - 1, NOWHERE = UINT32_MAX >> 1 };
 
 typedef struct near_call {
   hr_errand_t errand; /* ends it, where its status is `why` */
   hr_call_t* user;
   hr_near_channel_t* channel;
   int64_t deadline_ns;
-  uint32_t number;
+  uint64_t number;
   bool is_out;        /* of the table; guarded by the channel's mu */
   hr_status_t why;
 } near_call_t;
@@ -59,7 +60,7 @@ static bool add_place(hr_near_channel_t* c) {
 static bool put_call(hr_near_channel_t* c, near_call_t* call) {
   if (c->free == NOWHERE && !add_place(c)) return false;
   place_t* p = &c->places[c->free];
-  call->number = (++p->uses << PLACE_BITS) | c->free;
+  call->number = (uint64_t)(++p->uses & USES_MOST) << PLACE_BITS | c->free;
   c->free = p->next_free;
   p->call = call;
   ++c->in_flight;
@@ -68,15 +69,15 @@ static bool put_call(hr_near_channel_t* c, near_call_t* call) {
 
 static void take_out(near_call_t* call) {
   hr_near_channel_t* c = call->channel;
-  const uint32_t at = call->number & (PLACES_MOST - 1);
+  const uint32_t at = (uint32_t)call->number & (PLACES_MOST - 1);
   c->places[at].call = NULL;
   c->places[at].next_free = c->free;
   c->free = at;
   call->is_out = true;
 }
 
-static near_call_t* take_numbered(hr_near_channel_t* c, uint32_t number) {
-  const uint32_t at = number & (PLACES_MOST - 1);
+static near_call_t* take_numbered(hr_near_channel_t* c, uint64_t number) {
+  const uint32_t at = (uint32_t)number & (PLACES_MOST - 1);
   near_call_t* call = at < c->count ? c->places[at].call : NULL;
   if (!call || call->number != number) return NULL;
   take_out(call);
@@ -116,7 +117,7 @@ static void answer_came(hr_near_link_t* self, const hr_near_head_t* head, hr_str
   hr_near_channel_t* c = channel_of(self);
   if (head->kind != HR_NEAR_ANSWER) return;
   hr_mutex_lock(&c->mu);
-  near_call_t* call = take_numbered(c, head->number);
+  near_call_t* call = take_numbered(c, hr_near_number(head));
   hr_mutex_unlock(&c->mu);
   if (!call) return; /* its caller has given up */
   if (head->code) end_call(call, hr_status_create((hr_code_t)head->code, __FILE__, __LINE__, "%.*s", HR_STR_ARG(text)), NULL);
@@ -137,8 +138,8 @@ static void channel_closed(hr_near_link_t* self) {
 }
 
 /* The server hears that nobody waits any more. */
-static void send_cancel(hr_near_channel_t* c, uint32_t number) {
-  (void)hr_near_link_send(&c->link, (hr_near_head_t){.number = number, .kind = HR_NEAR_CANCEL}, HR_STR(""), NULL);
+static void send_cancel(hr_near_channel_t* c, uint64_t number) {
+  (void)hr_near_link_send(&c->link, hr_near_head(number, HR_NEAR_CANCEL), HR_STR(""), NULL);
 }
 
 static int64_t channel_tick(hr_near_link_t* self, int64_t now_ns) {
@@ -243,7 +244,7 @@ void hr_near_channel_close(hr_near_channel_t* c) {
 /* --- calls ---------------------------------------------------------------------------------------------------------------------------- */
 
 /* It may end from here on. */
-static bool begin_call(hr_near_channel_t* c, near_call_t* call, uint32_t* out_number) {
+static bool begin_call(hr_near_channel_t* c, near_call_t* call, uint64_t* out_number) {
   hr_mutex_lock(&c->mu);
   const bool begun = !c->is_closed && !hr_near_loop_is_lost() && put_call(c, call);
   if (begun) hr_near_link_retain(&c->link);
@@ -258,12 +259,12 @@ bool hr_near_channel_call(hr_near_channel_t* c, const char* method, hr_message_t
   const int64_t deadline_ns = deadline_ms > 0 ? hr_clock_now_ns() + deadline_ms * 1000000 : INT64_MAX;
   *call = (near_call_t){.user = user, .channel = c, .deadline_ns = deadline_ns};
   user->state = call;
-  uint32_t number;
+  uint64_t number;
   hr_near_link_retain(&c->link); /* the caller's may go with the call */
   const bool begun = begin_call(c, call, &number);
   if (begun) {
     /* broken meanwhile: `closed` ends it */
-    (void)hr_near_link_send(&c->link, (hr_near_head_t){.number = number, .kind = HR_NEAR_CALL}, hr_str(method), take_request);
+    (void)hr_near_link_send(&c->link, hr_near_head(number, HR_NEAR_CALL), hr_str(method), take_request);
     if (deadline_ns != INT64_MAX) hr_near_loop_wake_by(deadline_ns);
   } else hr_free(call);
   hr_near_link_release(&c->link);

@@ -14,19 +14,23 @@
 typedef enum { HR_NEAR_CALL = 1, HR_NEAR_ANSWER, HR_NEAR_CANCEL, HR_NEAR_PING, HR_NEAR_PONG } hr_near_kind_t;
 
 typedef struct {   /* followed by the text, `pieces` sizes of 8 bytes each, the message's bytes */
-  uint32_t number; /* of the call, chosen by who calls */
+  uint32_t number; /* of the call, chosen by who calls: hr_near_number */
   uint8_t kind;
   uint8_t code;    /* ANSWER: hr_code_t */
-  uint16_t zero;
+  uint16_t number_high;
   uint32_t text;   /* bytes: CALL: the method; ANSWER: of a failure what it says */
   uint32_t pieces;
   uint64_t bytes;  /* of the message: the sum of the sizes */
 } hr_near_head_t;
+static inline uint64_t hr_near_number(const hr_near_head_t* h) { return (uint64_t)h->number_high << 32 | h->number; }
+static inline hr_near_head_t hr_near_head(uint64_t number, hr_near_kind_t kind) { /* of 48 bits */
+  return (hr_near_head_t){.number = (uint32_t)number, .kind = (uint8_t)kind, .number_high = (uint16_t)(number >> 32)};
+}
 enum { HR_NEAR_TEXT_MOST = 16384, HR_NEAR_PIECES_MOST = 1024 };
 
 typedef struct hr_near_link hr_near_link_t;
 typedef struct { /* what an end of a link does; all on a turn of the loop's */
-  /* A CALL, ANSWER or CANCEL. The text is there until it returns, and has a byte of room behind it. */
+  /* A CALL, ANSWER or CANCEL. The text is there until it returns. */
   void (*frame)(hr_near_link_t* self, const hr_near_head_t* head, hr_str_t text, hr_message_t* take_message);
   /* A CALL or ANSWER whose message is above `most_bytes`; its bytes are thrown away. Set by an end that serves, which reads no more calls
    * while too much of its answers is not read. */

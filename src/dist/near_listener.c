@@ -23,7 +23,7 @@ typedef struct near_peer near_peer_t;
 typedef struct near_request {
   hr_request_t base;
   near_peer_t* peer;      /* a reference to its link */
-  uint32_t number;
+  uint64_t number;
   bool is_told, is_cancelling, has_replied; /* guarded by the peer's mu, like what follows */
   pthread_t canceller;
   struct near_request *next, *previous;
@@ -97,8 +97,9 @@ static void unlink_request(near_request_t* r) {
   hr_mutex_unlock(&l->mu);
 }
 
-static void send_answer(near_peer_t* p, uint32_t number, hr_status_t take_status, hr_message_t* take_response) {
-  hr_near_head_t head = {.number = number, .kind = HR_NEAR_ANSWER, .code = (uint8_t)hr_status_code(take_status)};
+static void send_answer(near_peer_t* p, uint64_t number, hr_status_t take_status, hr_message_t* take_response) {
+  hr_near_head_t head = hr_near_head(number, HR_NEAR_ANSWER);
+  head.code = (uint8_t)hr_status_code(take_status);
   if (take_status && take_response) hr_message_deinit(take_response);
   const hr_str_t text = take_status ? hr_str(hr_status_message(take_status)) : HR_STR("");
   (void)hr_near_link_send(&p->link, head, text, take_status ? NULL : take_response); /* broken: to nobody */
@@ -118,6 +119,7 @@ void hr_near_listener_reply(hr_request_t* request, hr_status_t take_status, hr_m
   near_peer_t* p = r->peer;
   hr_mutex_lock(&p->mu);
   while (r->is_cancelling && !pthread_equal(r->canceller, pthread_self())) hr_cond_wait(&p->changed, &p->mu);
+  r->is_told = true; /* from here on nobody hears of a cancellation: who replies may be gone when it comes */
   hr_mutex_unlock(&p->mu);
   send_answer(p, r->number, take_status, take_response);
   hr_mutex_lock(&p->mu);
@@ -180,21 +182,21 @@ static void call_came(near_peer_t* p, const hr_near_head_t* head, hr_str_t metho
   hr_near_listener_t* l = p->listener;
   near_request_t* r = hr_alloc_zero(sizeof *r + method.size + 1);
   if (!r) {
-    send_answer(p, head->number, hr_status_out_of_memory(), NULL);
+    send_answer(p, hr_near_number(head), hr_status_out_of_memory(), NULL);
     return;
   }
   if (method.size) memcpy(r->method, method.data, method.size);
   r->base = (hr_request_t){.method = {r->method, method.size}, .peer = hr_str(p->name), .message = *take_message, .via = p};
   *take_message = (hr_message_t){0};
   r->peer = p;
-  r->number = head->number;
+  r->number = hr_near_number(head);
   hr_near_link_retain(&p->link);
   hr_mutex_lock(&p->mu);
   const bool fits = link_request(r);
   hr_mutex_unlock(&p->mu);
   if (!fits) {
     const int32_t most = l->limits.max_connections;
-    send_answer(p, head->number, HR_ERROR(RESOURCE_EXHAUSTED, "too many callers at a time, the limit is %d", most), NULL);
+    send_answer(p, r->number, HR_ERROR(RESOURCE_EXHAUSTED, "too many callers at a time, the limit is %d", most), NULL);
     free_request(r);
   } else if (is_refusing(l)) {
     hr_near_listener_reply(&r->base, HR_ERROR(UNAVAILABLE, "the server has stopped"), NULL);
@@ -204,7 +206,7 @@ static void call_came(near_peer_t* p, const hr_near_head_t* head, hr_str_t metho
   }
 }
 
-static void cancel_came(near_peer_t* p, uint32_t number) {
+static void cancel_came(near_peer_t* p, uint64_t number) {
   hr_mutex_lock(&p->mu);
   near_request_t* r = p->requests;
   while (r && r->number != number) r = r->next;
@@ -215,12 +217,12 @@ static void cancel_came(near_peer_t* p, uint32_t number) {
 static void frame_came(hr_near_link_t* self, const hr_near_head_t* head, hr_str_t text, hr_message_t* take_message) {
   near_peer_t* p = peer_of(self);
   if (head->kind == HR_NEAR_CALL) call_came(p, head, text, take_message);
-  else if (head->kind == HR_NEAR_CANCEL) cancel_came(p, head->number);
+  else if (head->kind == HR_NEAR_CANCEL) cancel_came(p, hr_near_number(head));
 }
 
 static void call_refused(hr_near_link_t* self, const hr_near_head_t* head) {
   if (head->kind != HR_NEAR_CALL) return;
-  send_answer(peer_of(self), head->number,
+  send_answer(peer_of(self), hr_near_number(head),
               HR_ERROR(RESOURCE_EXHAUSTED, "a message of %llu bytes, the limit is %lld", (unsigned long long)head->bytes,
                        (long long)self->most_bytes),
               NULL);

@@ -167,7 +167,12 @@ hr_status_t hr_near_loop_start(bool serves) {
 hr_status_t hr_near_loop_add(hr_near_source_t* s, int fd) {
   hr_mutex_lock(&mu);
   s->id = ++last_id;
+  struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.u64 = s->id};
   hr_status_t status = hr_map_set_ptr(&by_id, (const void*)(uintptr_t)s->id, (uintptr_t)s);
+  if (!status && epoll_ctl(polled, EPOLL_CTL_ADD, fd, &e)) { /* before it is linked: what is linked leaves on turns only */
+    (void)hr_map_remove_ptr(&by_id, (const void*)(uintptr_t)s->id);
+    status = HR_ERROR(RESOURCE_EXHAUSTED, "the system hears no more descriptors");
+  }
   if (!status) {
     s->previous = NULL;
     s->next = sources;
@@ -175,11 +180,7 @@ hr_status_t hr_near_loop_add(hr_near_source_t* s, int fd) {
     sources = s;
   }
   hr_mutex_unlock(&mu);
-  if (status) return status;
-  struct epoll_event e = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.u64 = s->id};
-  if (!epoll_ctl(polled, EPOLL_CTL_ADD, fd, &e)) return NULL;
-  hr_near_loop_remove(s, -1);
-  return HR_ERROR(RESOURCE_EXHAUSTED, "the system hears no more descriptors");
+  return status;
 }
 
 void hr_near_loop_watch(hr_near_source_t* s, int fd, uint32_t epoll_events) {

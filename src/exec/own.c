@@ -46,7 +46,7 @@ static hr_status_t device_tensor(hr_own_call_t* c, hr_dtype_t dtype, const hr_sh
 
 hr_status_t hr_own_output(hr_own_call_t* c, hr_kernel_ctx_t* k, int32_t i, const hr_shape_t* shape, hr_tensor_t** out) {
   if (hr_own_output_is_host(c, i) || hr_shape_count(shape) == 0) return hr_output(k, i, shape, out);
-  if (!hr_output_wanted(k, i)) return hr_own_temp(c, hr_output_dtype(k, i), shape, out);
+  if (!hr_output_wanted(k, i)) return hr_own_temp(c, hr_output_dtype(k, i), shape, false, out);
   hr_tensor_t made;
   HR_TRY(device_tensor(c, hr_output_dtype(k, i), shape, &made));
   hr_output_move(k, i, &made);
@@ -54,10 +54,10 @@ hr_status_t hr_own_output(hr_own_call_t* c, hr_kernel_ctx_t* k, int32_t i, const
   return NULL;
 }
 
-hr_status_t hr_own_temp(hr_own_call_t* c, hr_dtype_t dtype, const hr_shape_t* shape, hr_tensor_t** out) {
+hr_status_t hr_own_temp(hr_own_call_t* c, hr_dtype_t dtype, const hr_shape_t* shape, bool on_host, hr_tensor_t** out) {
   hr_tensor_t* t = hr_alloc_zero(sizeof *t);
   if (!t) return hr_status_out_of_memory();
-  hr_status_t status = device_tensor(c, dtype, shape, t);
+  hr_status_t status = on_host || hr_shape_count(shape) == 0 ? hr_tensor_create(dtype, shape, t) : device_tensor(c, dtype, shape, t);
   if (!status && (status = hr_vec_push(&c->scratch, t))) hr_tensor_release(t);
   if (status) hr_free(t);
   *out = t;

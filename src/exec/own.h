@@ -19,7 +19,7 @@ void* hr_own_stream(const hr_own_call_t* c);
 const char* hr_own_device(const hr_own_call_t* c, int32_t* out_ordinal); /* full name */
 bool hr_own_input_is_host(const hr_own_call_t* c, int32_t i);
 bool hr_own_output_is_host(const hr_own_call_t* c, int32_t i);
-/* Output i, or scratch that stays until the stream has done its work, in device memory. *out is borrowed. */
+/* Output i in device memory; or scratch, there or on the host, that stays until the stream has done its work. *out is borrowed. */
 HR_MUST_USE hr_status_t hr_own_output(hr_own_call_t* c, hr_kernel_ctx_t* k, int32_t i, const hr_shape_t* shape, hr_tensor_t** out);
-HR_MUST_USE hr_status_t hr_own_temp(hr_own_call_t* c, hr_dtype_t dtype, const hr_shape_t* shape, hr_tensor_t** out);
+HR_MUST_USE hr_status_t hr_own_temp(hr_own_call_t* c, hr_dtype_t dtype, const hr_shape_t* shape, bool on_host, hr_tensor_t** out);
 #endif

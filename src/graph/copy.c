@@ -145,6 +145,7 @@ static hr_status_t copy_make_tables(copy_t* k) {
   HR_TRY(hr_graph_create(&c->graph));
   c->graph->names_pending = true;
   c->graph->originals = k->source->names_pending ? NULL : (hr_graph_t*)k->source;
+  c->graph->original_count = k->source->nodes.count;
   c->graph->library = k->source->library ? k->source->library : (hr_graph_t*)k->source;
   c->graph->producer = k->source->producer;
   c->graph->min_consumer = k->source->min_consumer;

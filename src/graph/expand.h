@@ -62,11 +62,11 @@ bool hr_expand_may_enter(const hr_expand_t* x, const hr_function_t* f, int32_t l
 HR_MUST_USE hr_status_t hr_expand_enter(hr_expand_t* x, const hr_function_t* f, int32_t level, int32_t* out_level);
 /* `node`/rest, in the arena. */
 HR_MUST_USE hr_status_t hr_expand_name(hr_expand_t* x, const hr_node_t* node, const char* rest, hr_str_t* out);
-/* Adds a node named like->name/rest, on like's device. desc->name and device are filled in. */
 /* A loop's invariants (constant Enters) are there once more than its body runs. Whether v is one; and an input of n that is none, so there
  * only when n is to run (NULL: all are; then n waits for something else). */
 bool hr_expand_is_invariant(hr_value_t v);
 hr_node_t* hr_expand_gate(const hr_node_t* n);
+/* Adds a node named like->name/rest, on like's device. desc->name and device are filled in. */
 HR_MUST_USE hr_status_t hr_expand_add(hr_expand_t* x, const hr_node_t* like, const char* rest, hr_node_desc_t desc, hr_node_t** out);
 /* Calls a function by an op with attr f. */
 HR_MUST_USE hr_status_t hr_expand_add_call(hr_expand_t* x, const hr_node_t* like, const char* rest, const hr_func_attr_t* f,

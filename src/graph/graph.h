@@ -55,6 +55,7 @@ struct hr_graph {
   hr_map_t next_suffix;             /* for hr_graph_unique_name */
   bool names_pending;               /* by_name has only the nodes added since; the rest at the first look-up (copies, graph/copy.h) */
   hr_graph_t* originals;            /* while that is so: the graph whose nodes were copied; guards its names with its own mu; NULL */
+  int64_t original_count;           /* nodes that it had then: those that it gets later are no business of the copy */
   uint64_t ops[4];                  /* one bit for each op that a node has or had, several ops to a bit */
   hr_mutex_t mu;
   atomic_int sharers;               /* owners beside the one that created it */

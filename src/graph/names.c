@@ -41,10 +41,11 @@ hr_status_t hr_names_index(hr_graph_t* g) {
 
 bool hr_names_is_original(hr_graph_t* g, hr_str_t name) {
   if (!g->originals) return false;
+  uintptr_t found;
   hr_mutex_lock(&g->originals->mu);
-  const bool found = hr_map_find(&g->originals->by_name, name, NULL);
+  const bool is_there = hr_map_find(&g->originals->by_name, name, &found) && ((const hr_node_t*)found)->id < g->original_count;
   hr_mutex_unlock(&g->originals->mu);
-  return found;
+  return is_there;
 }
 
 static bool is_taken(hr_graph_t* g, hr_str_t name) { return hr_map_find(&g->by_name, name, NULL) || hr_names_is_original(g, name); }

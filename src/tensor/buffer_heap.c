@@ -262,7 +262,7 @@ void* hr_buffer_heap_data(void* header) { return ((chunk_t*)header)->data; }
 static size_t head_bytes(size_t bytes) { return round_up(REGION_HEAD + bytes / BYTES_PER_HEADER * sizeof(chunk_t), PAGE); }
 
 static region_t* region_create(size_t bytes) {
-  size_t head = head_bytes(bytes);
+  size_t head = head_bytes(bytes + HUGE); /* what rounding up adds is cut too */
   bytes = round_up(head + bytes, HUGE);
   region_t* r = hr_alloc_aligned(bytes, HUGE);
   if (!r) return NULL;

@@ -69,6 +69,13 @@ static void product_compute(void* kernel, TF_OpKernelContext* ctx) {
   const int64_t count = dims_of(a, dims);
   TF_Tensor* out = TF_AllocateOutput(ctx, 0, TF_FLOAT, dims, TF_NumDims(a), (size_t)count * sizeof(float), s);
   TF_Tensor* temp = TF_AllocateTemp(ctx, TF_FLOAT, dims, TF_NumDims(a), NULL, s);
+  TF_AllocatorAttributes attributes = {.struct_size = TF_ALLOCATOR_ATTRIBUTES_STRUCT_SIZE, .on_host = 1};
+  TF_Tensor *on_host = TF_AllocateTemp(ctx, TF_FLOAT, dims, 0, &attributes, s), *nothing;
+  if (CHECK_TF_OK(s)) *(float*)TF_TensorData(on_host) = 1; /* the host may write here */
+  TF_DeleteTensor(on_host);
+  nothing = TF_AllocateTemp(ctx, TF_FLOAT, &(int64_t){0}, 1, NULL, s);
+  CHECK(CHECK_TF_OK(s) && TF_TensorByteSize(nothing) == 0);
+  TF_DeleteTensor(nothing);
   SP_Stream stream = TF_GetStream(ctx, s);
   if (CHECK_TF_OK(s) && count)
     give_job(stream, square_job, (job_t){NULL, TF_TensorData(a), TF_TensorData(b), TF_TensorData(out), TF_TensorData(temp), count});

@@ -37,6 +37,9 @@ HR_TEST(a_confined_path_stays_below_the_root) {
     HR_CHECK_CODE(check_path(rs, root, refused[i]), HR_PERMISSION_DENIED, refused[i]);
   HR_CHECK_CODE(hr_resources_check_path(rs, "/etc/passwd"), HR_PERMISSION_DENIED, "may touch files below");
   hr_resources_release(rs);
+  char command[64];
+  snprintf(command, sizeof command, "rm -rf %s", base);
+  HR_CHECK(system(command) == 0);
 }
 
 HR_TEST(without_a_root_no_file_may_be_touched) {

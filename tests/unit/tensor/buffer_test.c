@@ -189,6 +189,36 @@ static void note_free(void* data, size_t bytes, void* arg) {
   f->bytes = bytes;
 }
 
+static void* allocate_little(size_t bytes, size_t alignment) {
+  return bytes > (size_t)8 << 20 ? NULL : alignment <= 16 ? malloc(bytes) : aligned_alloc(alignment, bytes);
+}
+static void* resize_little(void* block, size_t bytes) { return realloc(block, bytes); }
+
+/* Where no large region can be had, small ones are cut into as many chunks as there can be; no header lies in a block's bytes. */
+HR_TEST(small_regions_have_headers_enough) {
+  if (!hr_buffer_is_pooled()) return;
+  static const hr_alloc_hooks_t hooks = {allocate_little, resize_little, free};
+  enum { LIVE = 64, PAGES = 4096 };
+  hr_buffer_t* live[LIVE] = {NULL};
+  hr_buffer_trim();
+  hr_alloc_set_hooks(&hooks);
+  for (int round = 0; round < 40; ++round) {
+    for (int i = 0; i < LIVE; ++i) { /* blocks of 18 pages, then of 17 in their places: one page is left of each */
+      const size_t bytes = (size_t)(round % 2 ? 17 : 18) * PAGES;
+      if (live[i]) hr_buffer_release(live[i]);
+      live[i] = hr_buffer_create(bytes, HR_U8);
+      if (!HR_CHECK(live[i] != NULL)) break;
+      memset(live[i]->data, i, bytes);
+    }
+    for (int i = 0; i < LIVE; ++i)
+      for (size_t at = 0; live[i] && at < live[i]->bytes; at += 512)
+        if (((const uint8_t*)live[i]->data)[at] != i) HR_CHECK_EQ_I64(((const uint8_t*)live[i]->data)[at], i);
+  }
+  for (int i = 0; i < LIVE; ++i) hr_buffer_release(live[i]);
+  hr_buffer_trim();
+  hr_alloc_set_hooks(NULL);
+}
+
 HR_TEST(borrowed_memory) {
   static char memory[100];
   freed_t freed = {0, NULL, 0};
