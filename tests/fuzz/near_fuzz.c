@@ -38,13 +38,15 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience)) abort();
   for (size_t sent = 0; sent < size;) {
     const ssize_t n = send(fd, data + sent, size - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue; /* the fuzzer's clock ticks */
     if (n <= 0) break;
     sent += (size_t)n;
   }
   (void)shutdown(fd, SHUT_WR);
   char answer[4096];
   ssize_t n;
-  while ((n = recv(fd, answer, sizeof answer, 0)) > 0) continue;
+  do n = recv(fd, answer, sizeof answer, 0);
+  while (n > 0 || (n < 0 && errno == EINTR));
   if (n < 0 && errno != ECONNRESET) abort(); /* neither answers nor closes */
   (void)close(fd);
   return 0;
