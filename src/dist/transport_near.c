@@ -12,6 +12,7 @@
 #include "base/sync.h"
 #include "dist/near_channel.h"
 #include "dist/near_listener.h"
+#include "dist/near_loop.h"
 
 enum { NEAR_MOST = 8, TRY_AGAIN_MS = 20 };
 
@@ -70,7 +71,7 @@ static void near_disconnect(hr_channel_t* c) {
   if (!c) return;
   for (int i = 0; i < c->left_count; ++i) hr_near_channel_close(c->left[i]);
   if (c->near) hr_near_channel_close(c->near);
-  if (c->far) far_table->disconnect(c->far);
+  if (c->far && !hr_near_loop_is_lost()) far_table->disconnect(c->far);
   free_near_channel(c);
 }
 
@@ -108,7 +109,9 @@ static bool call_near(hr_channel_t* c, const char* method, hr_message_t* take_re
   return is_called;
 }
 
+/* The threads of gRPC are not in the child of a fork either: a call would hang there. */
 static hr_status_t find_far(hr_channel_t* c, hr_channel_t** out) {
+  if (hr_near_loop_is_lost()) return HR_ERROR(UNAVAILABLE, "this process was forked off one that calls tasks");
   hr_mutex_lock(&c->mu);
   hr_status_t status = c->far ? NULL : far_table->connect(hr_str(c->address), NULL, &c->far);
   *out = c->far;
@@ -119,7 +122,7 @@ static hr_status_t find_far(hr_channel_t* c, hr_channel_t** out) {
 static void near_call(hr_channel_t* c, const char* method, hr_message_t* take_request, int64_t deadline_ms, bool wait_for_ready,
                       hr_call_t* user) {
   if (c->port && call_near(c, method, take_request, deadline_ms, user)) return;
-  hr_channel_t* far;
+  hr_channel_t* far = NULL;
   user->via = NULL;
   hr_status_t status = find_far(c, &far);
   if (!status) {

@@ -3,6 +3,7 @@
 that are killed, stopped and started again."""
 import argparse
 import os
+import signal
 import sys
 import time
 
@@ -98,6 +99,26 @@ def test_timeouts_and_closing(cluster):
         start = time.time()
         session.close()
         assert time.time() - start < 1
+
+
+@pytest.mark.skipif(os.environ.get("HEADRACE_NEAR") == "0", reason="gRPC's calls hang in the child of a fork")
+def test_the_child_of_a_fork_cannot_call_tasks(cluster):
+    with tf.Graph().as_default() as graph, tf.Session(cluster.target) as session:
+        y = tf.add(1, 1)
+        assert session.run(y) == 2
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            refused = 0
+            for target in [lambda: session, lambda: tf.Session(cluster.target, graph=graph)]:
+                try:
+                    target().run(y)
+                except tf.errors.UnavailableError:
+                    refused += 1
+            session.close()
+            os._exit(0 if refused == 2 and tf.Session().run(y) == 2 else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert session.run(y) == 2
 
 
 def test_isolated_sessions_share_nothing(cluster):
