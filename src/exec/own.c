@@ -7,6 +7,7 @@
 #include "base/vec.h"
 #include "exec/device_call.h"
 #include "op/node_class.h"
+#include "op/registry.h"
 #include "op/sig.h"
 
 typedef struct {
@@ -156,6 +157,11 @@ static hr_status_t spread_host_args(hr_arena_t* arena, const hr_node_t* n, bool 
     if (a < 32 && args >> a & 1) memset(*out + at, 1, (size_t)length);
   }
   return NULL;
+}
+
+const hr_kernel_t* hr_own_kernel(const hr_device_t* device, const hr_node_t* n) {
+  const HR_DeviceTable* t = device->table;
+  return t && t->stream_notify ? hr_registry_device_kernel(n->attrs.def, n->attrs.values, device->type) : NULL;
 }
 
 static const hr_kernel_t own_kernel = {.start = own_start, .prepared_bytes = sizeof(own_site_t), .unprepare = hr_device_site_unprepare};

@@ -8,6 +8,8 @@
 #include "op/kernel_ctx.h"
 #include "rt/device.h"
 
+/* The kernel that a device has of its own for a node; NULL: none, or the device cannot tell when its streams have ended. */
+const hr_kernel_t* hr_own_kernel(const hr_device_t* device, const hr_node_t* n);
 /* A site whose kernel is a row of the device's: changes it into one that calls that kernel. */
 HR_MUST_USE hr_status_t hr_own_site(hr_arena_t* arena, const hr_device_t* device, hr_site_t* site, const hr_node_t* n);
 /* Nodes that touch no element, so that any device without kernels for them runs the host's: constants, identities, no-ops. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives every site its kernel, the session's state and the plan's prepared memory. */
 #include "exec/lend.h"
+#include "exec/own.h"
 #include "exec/plan_state.h"
 #include "exec/state.h"
 
@@ -42,7 +43,7 @@ static hr_status_t fill_context(kernels_t* k, const hr_node_t* n) {
 static hr_status_t choose_kernel(kernels_t* k, hr_arena_t* arena, hr_site_t* site, const hr_node_t* n) {
   const hr_kernel_t* kernel = NULL;
   const hr_device_t* device = k->desc->device;
-  if (device && device->table) kernel = hr_registry_device_kernel(n->attrs.def, n->attrs.values, device->type);
+  if (device) kernel = hr_own_kernel(device, n);
   if (!kernel) HR_TRY(hr_registry_kernel(n->attrs.def, n->attrs.values, &kernel));
   site->kernel = kernel;
   site->compute = kernel->compute;

@@ -68,14 +68,10 @@ static bool types_are_plain(const int32_t* types, int32_t count) {
   return true;
 }
 
-static bool has_own_kernel(const hr_device_t* d, const hr_node_t* n) {
-  return d->table && hr_registry_device_kernel(n->attrs.def, n->attrs.values, d->type);
-}
-
 static bool some_device_has_own_kernel(const hr_place_groups_t* g, const hr_node_t* n) {
   const hr_device_set_t* set = g->how->devices;
   for (int32_t i = 0; i < set->count; ++i)
-    if (has_own_kernel(set->devices[i], n)) return true;
+    if (hr_own_kernel(set->devices[i], n)) return true;
   return false;
 }
 
@@ -93,7 +89,7 @@ static bool device_runs(hr_place_groups_t* g, const hr_device_t* d, const hr_nod
   if (type_is_cpu(d)) return true;
   if (d->is_remote) return g->wishes.data[wish].name.type.size > 0;
   if (!d->table || g->marks[hr_place_root(g, n->id)] & HR_PLACE_HOST_ONLY) return false;
-  return has_own_kernel(d, n) || (!hr_program_is_fixed(n) && (d->table->launch_host || hr_own_passes_on(n)));
+  return hr_own_kernel(d, n) || (!hr_program_is_fixed(n) && (d->table->launch_host || hr_own_passes_on(n)));
 }
 
 static __attribute__((noinline, cold)) hr_status_t no_device(const hr_place_groups_t* g, const hr_node_t* n, int32_t wish) {

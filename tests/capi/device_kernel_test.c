@@ -274,6 +274,24 @@ TEST(identities_and_constants_pass) {
   TF_DeleteStatus(s);
 }
 
+TEST(a_device_that_cannot_tell_its_end_runs_the_hosts_kernels) {
+  static HR_DeviceTable mute;
+  TF_Status* s = own_begin();
+  mute = table;
+  mute.type = "MUTE", mute.stream_notify = NULL;
+  HR_RegisterDevice(&mute, s);
+  CHECK_TF_OK(s);
+  TF_RegisterKernelBuilder("own", TF_NewKernelBuilder("Square", "MUTE", NULL, refuse_compute, NULL), s);
+  CHECK_TF_OK(s);
+  TF_Graph* g = TF_NewGraph();
+  const TF_Output x = help_placeholder(g, "x", TF_FLOAT, s), y = own_node(g, "Square", "squared", &x, 1, "/device:MUTE:0", s);
+  TF_Tensor* out = own_run(g, x, 3, y, false, s);
+  if (CHECK_TF_OK(s)) CHECK_NEAR(*(float*)TF_TensorData(out), 9, 0);
+  TF_DeleteTensor(out);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+
 TEST(tables_that_cannot_work) {
   TF_Status* s = own_begin();
   HR_DeviceTable t = table;
