@@ -124,16 +124,22 @@ static void answer_came(hr_near_link_t* self, const hr_near_head_t* head, hr_str
   else end_call(call, NULL, take_message);
 }
 
-static void channel_closed(hr_near_link_t* self) {
-  hr_near_channel_t* c = channel_of(self);
-  hr_mutex_lock(&c->mu);
+/* mu is held. No calls from here on, and those there are end soon. */
+static void end_all(hr_near_channel_t* c, hr_status_t take_why) {
   c->is_closed = true;
   for (uint32_t i = 0; i < c->count; ++i) {
     near_call_t* call = c->places[i].call;
     if (!call) continue;
     take_out(call);
-    end_soon(call, HR_ERROR(UNAVAILABLE, "the server at 127.0.0.1:%d has closed the connection", c->port));
+    end_soon(call, hr_status_retain(take_why));
   }
+  hr_status_release(take_why);
+}
+
+static void channel_closed(hr_near_link_t* self) {
+  hr_near_channel_t* c = channel_of(self);
+  hr_mutex_lock(&c->mu);
+  end_all(c, HR_ERROR(UNAVAILABLE, "the server at 127.0.0.1:%d has closed the connection", c->port));
   hr_mutex_unlock(&c->mu);
 }
 
@@ -228,13 +234,7 @@ bool hr_near_channel_is_idle(hr_near_channel_t* c) {
 void hr_near_channel_close(hr_near_channel_t* c) {
   const bool waits = !hr_near_loop_has_turn() && !hr_near_loop_is_lost();
   hr_mutex_lock(&c->mu);
-  c->is_closed = true;
-  for (uint32_t i = 0; i < c->count; ++i) {
-    near_call_t* call = c->places[i].call;
-    if (!call) continue;
-    take_out(call);
-    end_soon(call, HR_ERROR(CANCELLED, "the channel was closed"));
-  }
+  end_all(c, HR_ERROR(CANCELLED, "the channel was closed"));
   while (waits && c->in_flight) hr_cond_wait(&c->ended, &c->mu);
   hr_mutex_unlock(&c->mu);
   hr_near_link_cut(&c->link);
