@@ -123,4 +123,63 @@ HR_TEST(rows_cut_or_a_size_left_open_or_columns_that_are_no_block_stay) {
   }
 }
 
+/* Splits of the same columns in other ways: sizes, and whether part `read` is a product of its own. */
+HR_TEST(sizes_say_which_columns) {
+  static const struct { int32_t count, sizes[3], read; bool narrow; } rows[] = {
+      {3, {2, 3, 4}, 0, true},  {3, {2, 3, 4}, 1, true},  {3, {2, 3, 4}, 2, true}, {2, {0, 9}, 0, false},
+      {2, {0, 9}, 1, false},    {2, {9, 0}, 0, false},    {3, {0, 8, 1}, 1, true}, {3, {8, 0, 1}, 2, true},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    cut_t c = cut_product(true, 1, 2, COLUMNS - 2);
+    hr_value_t cut[] = {c.product, listed(c.g, "more_sizes", 1, rows[i].count, rows[i].sizes), listed(c.g, "one", 0, 1, (int32_t[]){1})};
+    hr_named_attr_t parts[] = {hr_at_int("num_split", rows[i].count)};
+    c.split = maker_node(c.g, "SplitV", "other", 3, cut, 1, parts);
+    hr_value_t y = maker_1(c.g, "Neg", "y", part_of(&c, rows[i].read));
+    if (!HR_CHECK_EQ_I64(slices_after(&c, 1, &y), rows[i].narrow)) printf("  row %d\n", (int)i);
+    hr_tensor_t a = value_of(&c, false, y), b = value_of(&c, true, y);
+    if (HR_CHECK(hr_tensor_equal(&a, &b))) HR_CHECK_EQ_I64(a.count, ROWS * rows[i].sizes[rows[i].read]);
+    hr_tensor_release(&a);
+    hr_tensor_release(&b);
+    hr_graph_destroy(c.g);
+  }
+}
+
+/* Whatever else sees the product or the split keeps both: `how` names it. */
+static int64_t slices_when(const char* how) {
+  cut_t c = cut_product(true, 1, 2, COLUMNS - 2);
+  hr_value_t y = maker_1(c.g, "Neg", "y", part_of(&c, 1)), other = maker_1(c.g, "Neg", "other", c.x), fetch[] = {y, other};
+  hr_node_t* target = NULL;
+  if (!strcmp(how, "product waits")) maker_wait(c.g, c.product, other);
+  if (!strcmp(how, "split waits")) maker_wait(c.g, c.split, other);
+  if (!strcmp(how, "product is awaited")) maker_wait(c.g, other, c.product);
+  if (!strcmp(how, "split is awaited")) maker_wait(c.g, other, c.split);
+  if (!strcmp(how, "product is a target")) target = c.product.node;
+  if (!strcmp(how, "split is a target")) target = c.split.node;
+  const int64_t count = maker_left(c.g, c.x, 2, fetch, target, hr_pass_narrow, "Slice");
+  hr_graph_destroy(c.g);
+  return count;
+}
+
+HR_TEST(what_others_wait_for_stays) {
+  static const char* const hows[] = {"product waits",     "split waits",         "product is awaited",
+                                     "split is awaited",  "product is a target", "split is a target"};
+  HR_CHECK_EQ_I64(slices_when("nothing"), 1);
+  for (size_t i = 0; i < sizeof hows / sizeof *hows; ++i)
+    if (!HR_CHECK_EQ_I64(slices_when(hows[i]), 0)) printf("  %s\n", hows[i]);
+}
+
+HR_TEST(a_reader_that_is_gone_does_not_count) { /* an earlier pass has put another node in its place */
+  cut_t c = cut_product(true, 1, 2, COLUMNS - 2);
+  hr_value_t y = maker_1(c.g, "Neg", "y", part_of(&c, 1)), other = maker_1(c.g, "Abs", "other", c.x), gone = maker_1(c.g, "Neg", "gone",
+             part_of(&c, 0)), waiting = maker_1(c.g, "Sin", "waiting", c.x), fetch[] = {y, gone, waiting, other};
+  maker_wait(c.g, waiting, c.product);
+  hr_program_t p = maker_program(c.g, 1, &c.x, 4, fetch, NULL);
+  HR_CHECK_OK(hr_program_replace(&p, p.fetches[1], p.fetches[3]));
+  HR_CHECK_OK(hr_program_replace(&p, p.fetches[2], p.fetches[3]));
+  maker_pass(&p, hr_pass_narrow);
+  HR_CHECK_EQ_I64(maker_live_of(&p, "Slice"), 1);
+  hr_program_deinit(&p);
+  hr_graph_destroy(c.g);
+}
+
 HR_TEST_MAIN()

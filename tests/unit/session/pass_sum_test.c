@@ -189,4 +189,85 @@ HR_TEST(the_addend_may_be_a_factor_too_and_must_have_the_products_shape) {
   drop_sum(&s);
 }
 
+/* What the chain adds up, from the first product to the last, where AddN reads them in the order `reads`. */
+static void check_chain(sum_t* s, const int32_t ranks[TERMS], const int reads[TERMS], const char* wanted) {
+  static const char* const names[TERMS] = {"p0", "p1", "p2"};
+  hr_program_t p = maker_program(s->g, 1, &s->x, 1, &s->sum, NULL);
+  char text[16] = {0};
+  hr_node_t* terms[TERMS];
+  for (int32_t id = 0, at = 0; id < p.graph->nodes.count; ++id) /* by their numbers */
+    if (hr_str_is(p.graph->nodes.data[id]->attrs.def->name, "MatMul")) terms[at++] = p.graph->nodes.data[id];
+  for (int i = 0; i < TERMS; ++i) {
+    p.ranks.data[terms[i]->id] = ranks[i];
+    maker_must(hr_graph_set_input(p.graph, p.fetches[0].node, i, (hr_value_t){terms[reads[i]], 0}), "an input");
+    HR_CHECK(hr_str_is(terms[i]->name, names[TERMS - 1 - i])); /* the sum lists the last first */
+  }
+  maker_pass(&p, hr_pass_sum);
+  const hr_node_t* n = p.fetches[0].node;
+  for (int at = TERMS - 1; at > 0 && HR_CHECK(hr_str_is(n->attrs.def->name, "_FusedMatMul")); --at, n = n->inputs[2].node)
+    text[at] = (char)('0' + TERMS - 1 - (n->name.data[1] - '0')); /* a link is named after its product, with a number */
+  text[0] = (char)('0' + TERMS - 1 - (n->name.data[1] - '0'));
+  HR_CHECK_STR(text, wanted);
+  hr_program_deinit(&p);
+}
+
+HR_TEST(products_are_added_as_they_run_and_by_their_number_where_that_is_the_same) {
+  sum_t s = make_sum(7, 5);
+  static const int as_made[] = {0, 1, 2}, turned[] = {2, 1, 0}, mixed[] = {1, 2, 0};
+  const int* const reads[] = {as_made, turned, mixed};
+  for (int i = 0; i < 3; ++i) {
+    check_chain(&s, (int32_t[]){1, 2, 3}, reads[i], "012");
+    check_chain(&s, (int32_t[]){3, 2, 1}, reads[i], "210");
+    check_chain(&s, (int32_t[]){2, 3, 1}, reads[i], "201");
+    check_chain(&s, (int32_t[]){1, 1, 1}, reads[i], "012"); /* of one function's body */
+    check_chain(&s, (int32_t[]){2, 1, 1}, reads[i], "120");
+  }
+  drop_sum(&s);
+}
+
+/* Each graph has one thing that a chain must not change. */
+HR_TEST(what_waits_or_is_of_another_type_or_alone_keeps_its_sum) {
+  sum_t s = make_sum(5, 5);
+  hr_graph_t* g = s.g;
+  hr_value_t w = matrix(g, "w", ramp(5, 5, 2)), other = maker_1(g, "Neg", "other", s.x), late = product(g, "late", s.x, w);
+  maker_wait(g, late, other);
+  hr_value_t with_late[] = {s.terms[0], late}, wide = maker_placeholder(g, "wide", HR_F64, hr_value_shape(s.x));
+  hr_value_t doubles[] = {product(g, "d0", wide, wide), maker_2(g, "MatMul", "d1", wide, wide)};
+  hr_value_t v = maker_variable(g, "v", hr_value_shape(s.x)), of_variable[] = {product(g, "pv", s.x, v), s.terms[1]};
+  hr_value_t open = maker_placeholder(g, "open", HR_F32, NULL), unknown[] = {product(g, "u0", s.x, open), product(g, "u1", open, s.x)};
+  hr_value_t waiting = add_all(g, "waiting", 2, s.terms);
+  maker_wait(g, waiting, other);
+  const hr_value_t sums[] = {waiting, add_all(g, "of_late", 2, with_late), add_all(g, "of_doubles", 2, doubles),
+                             add_all(g, "of_variable", 2, of_variable), add_all(g, "of_unknown", 2, unknown),
+                             add_all(g, "alone", 1, s.terms)};
+  for (size_t i = 0; i < sizeof sums / sizeof *sums; ++i) {
+    hr_value_t feeds[] = {s.x, wide, open};
+    hr_program_t p = maker_program(g, 3, feeds, 1, &sums[i], NULL);
+    maker_pass(&p, hr_pass_sum);
+    if (!HR_CHECK_EQ_I64(maker_live_of(&p, "AddN"), 1)) printf("  %s\n", sums[i].node->name.data);
+    HR_CHECK_EQ_I64(maker_live_of(&p, "_FusedMatMul"), 0);
+    hr_program_deinit(&p);
+  }
+  hr_value_t pair = add_all(g, "pair", 2, s.terms);
+  HR_CHECK_EQ_I64(maker_left(g, s.x, 1, &pair, NULL, hr_pass_sum, "_FusedMatMul"), 1); /* two are enough */
+  drop_sum(&s);
+}
+
+/* What a Switch lets in takes a product in when both have one shape, wherever it stands. */
+HR_TEST(a_product_that_is_spread_over_the_variable_is_added) {
+  static const struct { int64_t rows, columns, links; } kinds[] = {{5, 5, 1}, {5, 1, 0}, {1, 5, 0}, {1, 1, 0}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+    sum_t s = make_sum(5, 5);
+    hr_graph_t* g = s.g;
+    hr_value_t c = maker_bool(g, "c"), inside = hr_emit_nth(maker_2(g, "Switch", "in", matrix(g, "m", ramp(5, 5, 1)), c), 1);
+    hr_value_t a = matrix(g, "a", ramp(3, kinds[i].rows, 1)), b = matrix(g, "b", ramp(3, kinds[i].columns, 2)),
+               sum = maker_2(g, "AddV2", "added", inside, product(g, "ab", a, b));
+    HR_CHECK_EQ_I64(maker_left(g, c, 1, &sum, NULL, hr_pass_sum, "_FusedMatMul"), kinds[i].links);
+    hr_value_t waits = maker_2(g, "AddV2", "waits", inside, product(g, "again", a, b));
+    maker_wait(g, waits, inside);
+    HR_CHECK_EQ_I64(maker_left(g, c, 1, &waits, NULL, hr_pass_sum, "_FusedMatMul"), 0);
+    drop_sum(&s);
+  }
+}
+
 HR_TEST_MAIN()
