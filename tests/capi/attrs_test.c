@@ -344,4 +344,94 @@ TEST(bad_values_fail_when_the_operation_is_finished) {
   TF_DeleteGraph(g);
   TF_DeleteStatus(s);
 }
+
+/* A list without elements says nothing of its kind; the op's definition does, and of attrs that no op knows it is a list of texts. */
+TEST(empty_lists_are_of_the_kind_that_the_op_says) {
+  static const struct { const char* name; TF_AttrType type; } rows[] = {
+      {"is", TF_ATTR_INT}, {"ss", TF_ATTR_STRING}, {"fs", TF_ATTR_FLOAT}, {"ts", TF_ATTR_TYPE}, {"_mine", TF_ATTR_STRING}};
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  TF_OpDefinitionBuilder* b = TF_NewOpDefinitionBuilder("TestEmptyLists");
+  TF_OpDefinitionBuilderAddAttr(b, "is: list(int)");
+  TF_OpDefinitionBuilderAddAttr(b, "ss: list(string)");
+  TF_OpDefinitionBuilderAddAttr(b, "fs: list(float)");
+  TF_OpDefinitionBuilderAddAttr(b, "ts: list(type)");
+  TF_RegisterOpDefinition(b, s);
+  CHECK_TF_OK(s);
+  TF_OperationDescription* d = TF_NewOperation(g, "TestEmptyLists", "n");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    TF_SetAttrValueProto(d, rows[i].name, "\x0a\x00", 2, s);
+    CHECK_TF_OK(s);
+  }
+  TF_Operation* op = TF_FinishOperation(d, s);
+  REQUIRE(CHECK_TF_OK(s));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const TF_AttrMetadata m = TF_OperationGetAttrMetadata(op, rows[i].name, s);
+    if (!CHECK(m.is_list && m.list_size == 0) || !CHECK_INT(m.type, rows[i].type)) printf("of attr %s\n", rows[i].name);
+  }
+  int64_t i = 3;
+  TF_OperationGetAttrIntList(op, "is", &i, 1, s);
+  CHECK(CHECK_TF_OK(s) && i == 3);
+  TF_OperationGetAttrInt(op, "is", &i, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+
+TEST(texts_go_into_storage_of_just_their_size) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  TF_OperationDescription* d = TF_NewOperation(g, "NoOp", "n");
+  const void* texts[4] = {"ab", "", "cde", "f"};
+  TF_SetAttrStringList(d, "_texts", texts, (size_t[]){2, 0, 3, 1}, 4);
+  TF_Operation* op = TF_FinishOperation(d, s);
+  void* values[4] = {0};
+  size_t lengths[4] = {9, 9, 9, 9};
+  char storage[8] = "zzzzzzz";
+  REQUIRE(CHECK_TF_OK(s));
+  TF_OperationGetAttrStringList(op, "_texts", values, lengths, 4, storage, 6, s);
+  CHECK(CHECK_TF_OK(s) && !memcmp(storage, "abcdefz", 7));
+  CHECK(lengths[0] == 2 && lengths[1] == 0 && lengths[2] == 3 && lengths[3] == 1);
+  CHECK(values[0] == storage && values[2] == storage + 2 && values[3] == storage + 5);
+  TF_OperationGetAttrStringList(op, "_texts", values, lengths, 4, storage, 5, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  lengths[2] = 9;
+  TF_OperationGetAttrStringList(op, "_texts", values, lengths, 2, storage, 2, s);
+  CHECK(CHECK_TF_OK(s) && lengths[2] == 9);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+
+TEST(each_way_to_set_an_attr_copies_and_refuses_arrays_that_are_not_there) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  for (int way = 0; way < 12; ++way) {
+    char name[16];
+    snprintf(name, sizeof name, "n%d", way);
+    TF_OperationDescription* d = TF_NewOperation(g, "NoOp", name);
+    const void* texts[1] = {"a"};
+    const int64_t* dims[1] = {NULL};
+    const void* protos[1] = {""};
+    switch (way) {
+      case 0: TF_SetAttrIntList(d, "_a", NULL, 1); break;
+      case 1: TF_SetAttrFloatList(d, "_a", NULL, 1); break;
+      case 2: TF_SetAttrTypeList(d, "_a", NULL, 1); break;
+      case 3: TF_SetAttrBoolList(d, "_a", NULL, 1); break;
+      case 4: TF_SetAttrStringList(d, "_a", texts, NULL, 1); break;
+      case 5: TF_SetAttrStringList(d, "_a", texts, (size_t[]){1}, -1); break;
+      case 6: TF_SetAttrShapeList(d, "_a", dims, NULL, 1); break;
+      case 7: TF_SetAttrShapeList(d, "_a", NULL, (int[]){0}, 1); break;
+      case 8: TF_SetAttrShape(d, "_a", NULL, 1); break;
+      case 9: TF_SetAttrShapeList(d, "_a", dims, (int[]){1}, 1); break;
+      case 10: TF_SetAttrShapeList(d, "_a", dims, (int[]){0}, 1); break; /* a scalar has no dims */
+      case 11: TF_SetAttrTensorShapeProtoList(d, "_a", protos, NULL, 1, s); break;
+      default: break;
+    }
+    if (way == 11) CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+    CHECK((TF_FinishOperation(d, s) != NULL) == (way >= 10));
+    if (!CHECK_TF_CODE(s, way >= 10 ? TF_OK : TF_INVALID_ARGUMENT)) printf("way %d\n", way);
+  }
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
 TEST_MAIN()

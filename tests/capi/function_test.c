@@ -208,4 +208,131 @@ TEST(libraries_travel) {
   place_close(&p);
 }
 
+static bool has_bytes(const TF_Buffer* b, const char* bytes, size_t count) { return memmem(b->data, b->length, bytes, count) != NULL; }
+#define HAS(b, text) CHECK(has_bytes(b, text, sizeof(text) - 1))
+#define HAS_NOT(b, text) CHECK(!has_bytes(b, text, sizeof(text) - 1))
+
+/* The FunctionDef of a graph with these inputs and outputs; NULL, and why in s: refused. */
+static TF_Buffer* define(place_t* p, int inputs, const TF_Output* in, int outputs, const TF_Output* out, const char* const* names) {
+  TF_Function* f = TF_GraphToFunction(p->g, "F", 0, -1, NULL, inputs, in, outputs, out, names, NULL, "said of it", p->s);
+  TF_Buffer* def = f ? TF_NewBuffer() : NULL;
+  if (f) TF_FunctionToFunctionDef(f, def, p->s);
+  CHECK((f != NULL) == (TF_GetCode(p->s) == TF_OK));
+  TF_DeleteFunction(f);
+  return def;
+}
+
+TEST(names_that_are_taken_get_a_number) {
+  place_t p = place_open();
+  TF_Output in[3] = {help_placeholder(p.g, "X", TF_FLOAT, p.s), help_placeholder(p.g, "0x", TF_FLOAT, p.s),
+                     help_placeholder(p.g, "x_1", TF_FLOAT, p.s)};
+  TF_Output a = help_binary(p.g, "Sub", "x", in[0], in[1], p.s), out[2] = {a, help_binary(p.g, "Sub", "X_", a, in[2], p.s)};
+  TF_Buffer* def = define(&p, 3, in, 2, out, NULL);
+  REQUIRE(def != NULL); /* the body has x: the arguments are x_1, x_2 and x_1_1 */
+  HAS(def, "\x12\x07\x0a\x03x_1\x18\x01\x12\x07\x0a\x03x_2\x18\x01\x12\x09\x0a\x05x_1_1\x18\x01");
+  HAS(def, "\x1a\x05\x0a\x01x\x18\x01\x1a\x06\x0a\x02x_\x18\x01"); /* outputs have names of their own */
+  HAS(def, "\x1a\x03x_1\x1a\x03x_2");
+  HAS(def, "\x1a\x05x:z:0\x1a\x05x_1_1");
+  HAS(def, "\x32\x0asaid of it");
+  HAS_NOT(def, "\x88\x01\x01"); /* not stateful */
+  TF_DeleteBuffer(def);
+  TF_Output twice[2] = {a, a};
+  def = define(&p, 3, in, 2, twice, NULL);
+  if (CHECK(def != NULL)) HAS(def, "\x1a\x05\x0a\x01x\x18\x01\x1a\x07\x0a\x03x_1\x18\x01");
+  TF_DeleteBuffer(def);
+  CHECK(define(&p, 3, in, 2, out, (const char* const[]){"y", "y"}) == NULL);
+  CHECK(CHECK_TF_CODE(p.s, TF_INVALID_ARGUMENT) && CHECK_HAS(TF_Message(p.s), "two outputs are named 'y'"));
+  def = define(&p, 3, in, 2, out, (const char* const[]){"y", "Y"});
+  CHECK(def != NULL);
+  TF_DeleteBuffer(def);
+  TF_Output again[3] = {in[0], in[1], in[0]};
+  CHECK(define(&p, 3, again, 1, out, NULL) == NULL);
+  CHECK(CHECK_TF_CODE(p.s, TF_INVALID_ARGUMENT) && CHECK_HAS(TF_Message(p.s), "input 2: 'X:0' is an input already"));
+  place_close(&p);
+}
+
+/* An output that is a list, and one behind other outputs, are named by argument and index. */
+TEST(edges_name_the_argument_and_the_index_in_it) {
+  place_t p = place_open();
+  TF_Output x = help_placeholder(p.g, "x", TF_FLOAT, p.s), zero;
+  TF_Tensor* t = TF_AllocateTensor(TF_INT32, NULL, 0, 4);
+  *(int32_t*)TF_TensorData(t) = 0;
+  zero = help_const(p.g, "zero", t, p.s);
+  TF_OperationDescription* d = TF_NewOperation(p.g, "Split", "cut");
+  TF_AddInput(d, zero);
+  TF_AddInput(d, x);
+  TF_SetAttrInt(d, "num_split", 3);
+  TF_Operation* cut = TF_FinishOperation(d, p.s);
+  CHECK_TF_OK(p.s);
+  TF_Output unique = help_unary(p.g, "Unique", "unique", (TF_Output){cut, 2}, p.s);
+  TF_Output outputs[3] = {{cut, 0}, {unique.oper, 0}, {unique.oper, 1}};
+  TF_Buffer* def = define(&p, 1, &x, 3, outputs, (const char* const[]){"a", "b", "c"});
+  REQUIRE(CHECK_TF_OK(p.s) && def);
+  HAS(def, "\x1a\x0c" "cut:output:2");
+  HAS(def, "\x0a\x01" "a\x12\x0c" "cut:output:0");
+  HAS(def, "\x0a\x01" "b\x12\x0aunique:y:0");
+  HAS(def, "\x0a\x01" "c\x12\x0cunique:idx:0");
+  TF_DeleteBuffer(def);
+  TF_Output in_cut[2] = {{cut, 0}, {cut, 1}}, sum = help_binary(p.g, "Sub", "sum", in_cut[0], in_cut[1], p.s);
+  CHECK(define(&p, 2, in_cut, 1, &sum, NULL) == NULL); /* which of Split's outputs are the body's cannot be told */
+  CHECK(CHECK_TF_CODE(p.s, TF_INVALID_ARGUMENT) && CHECK_HAS(TF_Message(p.s), "'cut' feeds an input and has 3 outputs"));
+  const TF_Operation* body[] = {sum.oper};
+  TF_Function* f = TF_GraphToFunction(p.g, "G", 0, 1, body, 2, in_cut, 1, &sum, NULL, NULL, NULL, p.s);
+  CHECK_TF_OK(p.s);
+  TF_DeleteFunction(f);
+  CHECK(TF_GraphToFunction(p.g, "G", 0, 1, body, 1, in_cut, 1, &sum, NULL, NULL, NULL, p.s) == NULL);
+  CHECK(CHECK_TF_CODE(p.s, TF_INVALID_ARGUMENT) && CHECK_HAS(TF_Message(p.s), "'cut:1', read by 'sum'"));
+  CHECK(TF_GraphToFunction(p.g, "G", 0, 0, NULL, 2, in_cut, 1, &sum, NULL, NULL, NULL, p.s) == NULL);
+  CHECK(CHECK_TF_CODE(p.s, TF_INVALID_ARGUMENT) && CHECK_HAS(TF_Message(p.s), "'sum:0', read by 'an output'"));
+  place_close(&p);
+}
+
+TEST(the_body_keeps_what_its_nodes_say) {
+  place_t p = place_open();
+  TF_Output x = help_placeholder(p.g, "x", TF_FLOAT, p.s), a = help_unary(p.g, "Neg", "a", x, p.s);
+  TF_OperationDescription* d = TF_NewOperation(p.g, "Neg", "b");
+  TF_AddInput(d, x);
+  TF_AddControlInput(d, a.oper);
+  TF_SetDevice(d, "/cpu:7");
+  TF_SetAttrInt(d, "_mine", 5);
+  TF_Output b = {TF_FinishOperation(d, p.s), 0};
+  const TF_Operation *alone[] = {b.oper}, *both[] = {a.oper, b.oper};
+  CHECK(TF_GraphToFunction(p.g, "G", 0, 1, alone, 1, &x, 1, &b, NULL, NULL, NULL, p.s) == NULL);
+  CHECK(CHECK_TF_CODE(p.s, TF_INVALID_ARGUMENT) && CHECK_HAS(TF_Message(p.s), "'b' waits for 'a'"));
+  TF_Function* f = TF_GraphToFunctionWithControlOutputs(p.g, "G", 0, 2, both, 1, &x, 1, &b, NULL, 1, both, NULL, NULL, NULL, p.s);
+  TF_Buffer* def = TF_NewBuffer();
+  REQUIRE(CHECK_TF_OK(p.s));
+  TF_FunctionToFunctionDef(f, def, p.s);
+  CHECK_STR(TF_FunctionName(f), "G");
+  HAS(def, "\x1a\x01x\x1a\x02^a\x22\x06/cpu:7");
+  HAS(def, "\x0a\x05_mine\x12\x02\x18\x05");
+  HAS(def, "\xa2\x01\x01" "a");             /* OpDef.control_output: the node's own name */
+  HAS(def, "\x32\x06\x0a\x01" "a\x12\x01" "a"); /* FunctionDef.control_ret */
+  TF_DeleteFunction(f);
+  TF_DeleteBuffer(def);
+  f = TF_GraphToFunction(p.g, "G", 1, -1, NULL, 1, &x, 1, &b, NULL, NULL, NULL, p.s);
+  if (CHECK_TF_OK(p.s)) {
+    const char* name = TF_FunctionName(f);
+    CHECK(strlen(name) == 18 && !strncmp(name, "G_", 2) && strspn(name + 2, "0123456789abcdef") == 16);
+  }
+  TF_DeleteFunction(f);
+  place_close(&p);
+}
+
+TEST(references_are_neither_arguments_nor_results) {
+  place_t p = place_open();
+  TF_OperationDescription* d = TF_NewOperation(p.g, "VariableV2", "v");
+  TF_SetAttrType(d, "dtype", TF_FLOAT);
+  TF_SetAttrShape(d, "shape", NULL, 0);
+  TF_Output v = {TF_FinishOperation(d, p.s), 0}, read = help_unary(p.g, "Identity", "read", v, p.s);
+  CHECK_TF_OK(p.s);
+  CHECK(define(&p, 1, &v, 1, &read, NULL) == NULL);
+  CHECK(CHECK_TF_CODE(p.s, TF_INVALID_ARGUMENT) && CHECK_HAS(TF_Message(p.s), "input 0: 'v:0' is a reference"));
+  CHECK(define(&p, 0, NULL, 1, &v, NULL) == NULL);
+  CHECK(CHECK_TF_CODE(p.s, TF_INVALID_ARGUMENT) && CHECK_HAS(TF_Message(p.s), "output 0: 'v:0' is a reference"));
+  TF_Buffer* def = define(&p, 0, NULL, 1, &read, NULL);
+  if (CHECK_TF_OK(p.s)) HAS(def, "\x88\x01\x01"); /* OpDef.is_stateful */
+  TF_DeleteBuffer(def);
+  place_close(&p);
+}
 TEST_MAIN()

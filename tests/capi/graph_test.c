@@ -284,4 +284,134 @@ TEST(op_lists_have_ops) {
   TF_DeleteGraph(g);
   TF_DeleteStatus(s);
 }
+
+/* The texts of attr "_class", each followed by a blank. */
+static void read_class(TF_Operation* op, char* out, size_t size, TF_Status* s) {
+  char storage[64];
+  void* texts[8];
+  size_t lengths[8], at = 0;
+  const TF_AttrMetadata m = TF_OperationGetAttrMetadata(op, "_class", s);
+  out[0] = 0;
+  if (!CHECK_TF_OK(s) || !CHECK(m.is_list && m.list_size <= 8)) return;
+  TF_OperationGetAttrStringList(op, "_class", texts, lengths, 8, storage, sizeof storage, s);
+  for (int64_t i = 0; CHECK_TF_OK(s) && i < m.list_size; ++i)
+    at += (size_t)snprintf(out + at, size - at, "%.*s ", (int)lengths[i], (const char*)texts[i]);
+}
+
+TEST(colocations_are_named_once_and_in_order) {
+  static const struct { const char *given, *with, *want; } rows[] = { /* what the client sets, a letter each; whom it colocates with */
+      {"", "a", "loc:@a "},     {"", "cab", "loc:@a loc:@b loc:@c "}, {"", "aa", "loc:@a "},
+      {"a", "a", "loc:@a "},    {"b", "a", "loc:@a loc:@b "},         {"ca", "b", "loc:@a loc:@b loc:@c "},
+      {"cb", "", "loc:@c loc:@b "}, {"", "bcbac", "loc:@a loc:@b loc:@c "},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    TF_Status* s = TF_NewStatus();
+    TF_Graph* g = TF_NewGraph();
+    TF_Output at[3] = {help_placeholder(g, "a", TF_FLOAT, s), help_placeholder(g, "b", TF_FLOAT, s), help_placeholder(g, "c", TF_FLOAT, s)};
+    TF_OperationDescription* d = TF_NewOperation(g, "NoOp", "n");
+    static const char* const texts[] = {"loc:@a", "loc:@b", "loc:@c"};
+    const void* given[3];
+    int count = 0;
+    for (const char* c = rows[i].given; *c; ++c) given[count++] = texts[*c - 'a'];
+    if (count) TF_SetAttrStringList(d, "_class", given, (size_t[]){6, 6, 6}, count);
+    for (const char* c = rows[i].with; *c; ++c) TF_ColocateWith(d, at[*c - 'a'].oper);
+    TF_Operation* n = TF_FinishOperation(d, s);
+    char text[128];
+    if (CHECK_TF_OK(s)) {
+      read_class(n, text, sizeof text, s);
+      CHECK_STR(text, rows[i].want);
+    }
+    TF_DeleteGraph(g);
+    TF_DeleteStatus(s);
+  }
+}
+
+TEST(a_class_that_is_no_list_of_texts_gives_way) {
+  for (int kind = 0; kind < 2; ++kind) {
+    TF_Status* s = TF_NewStatus();
+    TF_Graph* g = TF_NewGraph();
+    TF_Output a = help_placeholder(g, "a", TF_FLOAT, s);
+    TF_OperationDescription* d = TF_NewOperation(g, "NoOp", "n");
+    if (kind) TF_SetAttrIntList(d, "_class", (int64_t[]){1, 2}, 2);
+    else TF_SetAttrString(d, "_class", "loc:@b", 6);
+    TF_ColocateWith(d, a.oper);
+    TF_Operation* n = TF_FinishOperation(d, s);
+    char text[64];
+    REQUIRE(CHECK_TF_OK(s));
+    read_class(n, text, sizeof text, s);
+    CHECK_STR(text, "loc:@a ");
+    TF_DeleteGraph(g);
+    TF_DeleteStatus(s);
+  }
+}
+
+/* Arrays that are too small, endpoints that are not there, no operation at all. */
+TEST(edges_are_told_as_far_as_there_is_room) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  TF_Output x = help_placeholder(g, "x", TF_FLOAT, s), cond = help_placeholder(g, "c", TF_BOOL, s);
+  TF_Output fork = help_binary(g, "Switch", "fork", x, cond, s), yes = {fork.oper, 1};
+  TF_Output a = help_unary(g, "Neg", "a", fork, s), b = help_binary(g, "Sub", "b", yes, fork, s);
+  TF_OperationDescription* d = TF_NewOperation(g, "NoOp", "late");
+  TF_AddControlInput(d, a.oper);
+  TF_AddControlInput(d, b.oper);
+  TF_Operation *late = TF_FinishOperation(d, s), *ops[3] = {NULL, NULL, NULL};
+  TF_Input in[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+  TF_Output from[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+  REQUIRE(CHECK_TF_OK(s));
+  CHECK_INT(TF_OperationOutputNumConsumers(fork), 2);
+  CHECK_INT(TF_OperationOutputNumConsumers(yes), 1);
+  CHECK_INT(TF_OperationOutputNumConsumers((TF_Output){fork.oper, 2}), 0);
+  CHECK_INT(TF_OperationOutputNumConsumers((TF_Output){fork.oper, -1}), 0);
+  CHECK_INT(TF_OperationOutputNumConsumers((TF_Output){NULL, 0}), 0);
+  CHECK_INT(TF_OperationOutputConsumers(fork, in, 0), 0);
+  CHECK_INT(TF_OperationOutputConsumers(fork, in, 1), 1);
+  CHECK(in[0].oper == a.oper && in[1].oper == NULL);
+  CHECK_INT(TF_OperationOutputConsumers(fork, in, 3), 2);
+  CHECK(in[1].oper == b.oper && in[1].index == 1 && in[2].oper == NULL);
+  CHECK_INT(TF_OperationOutputConsumers(fork, NULL, 3), 0);
+  CHECK_INT(TF_OperationGetControlInputs(late, ops, 0), 0);
+  CHECK_INT(TF_OperationGetControlInputs(late, ops, 1), 1);
+  CHECK(ops[0] == a.oper && ops[1] == NULL);
+  CHECK_INT(TF_OperationGetControlInputs(late, ops, 3), 2);
+  CHECK(ops[1] == b.oper && ops[2] == NULL);
+  CHECK_INT(TF_OperationNumControlOutputs(a.oper), 1);
+  CHECK_INT(TF_OperationGetControlOutputs(a.oper, ops, 0), 0);
+  CHECK_INT(TF_OperationGetControlOutputs(a.oper, ops, 3), 1);
+  CHECK(ops[0] == late && ops[1] == b.oper);
+  TF_OperationAllInputs(b.oper, from, 1);
+  CHECK(from[0].oper == fork.oper && from[0].index == 1 && from[1].oper == NULL);
+  TF_OperationAllInputs(b.oper, from, 3);
+  CHECK(from[1].oper == fork.oper && from[1].index == 0 && from[2].oper == NULL);
+  CHECK_INT(TF_OperationOutputType((TF_Output){fork.oper, 1}), TF_FLOAT);
+  CHECK_INT(TF_OperationOutputType((TF_Output){fork.oper, 2}), 0);
+  CHECK_INT(TF_OperationOutputType((TF_Output){fork.oper, -1}), 0);
+  CHECK_INT(TF_OperationInputType((TF_Input){fork.oper, 1}), TF_BOOL);
+  CHECK_INT(TF_OperationInputType((TF_Input){fork.oper, -1}), 0);
+  CHECK_INT(TF_OperationInput((TF_Input){fork.oper, 2}).index, -1);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+
+TEST(no_operation_has_nothing) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  TF_Operation* ops[1] = {NULL};
+  CHECK_STR(TF_OperationName(NULL), "");
+  CHECK_STR(TF_OperationOpType(NULL), "");
+  CHECK_STR(TF_OperationDevice(NULL), "");
+  CHECK_STR(TF_OperationDevice(help_placeholder(g, "x", TF_FLOAT, s).oper), "");
+  CHECK_INT(TF_OperationNumInputs(NULL), 0);
+  CHECK_INT(TF_OperationNumOutputs(NULL), 0);
+  CHECK_INT(TF_OperationNumControlInputs(NULL), 0);
+  CHECK_INT(TF_OperationGetControlInputs(NULL, ops, 1), 0);
+  CHECK_INT(TF_OperationNumControlOutputs(NULL), 0);
+  CHECK_INT(TF_OperationGetControlOutputs(NULL, ops, 1), 0);
+  CHECK_INT(TF_OperationInputListLength(NULL, "x", s), -1);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  CHECK_INT(TF_OperationOutputListLength(NULL, "x", s), -1);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
 TEST_MAIN()

@@ -423,4 +423,116 @@ TEST(a_kernel_sees_a_handle_as_bytes) {
   TF_DeleteGraph(g);
   TF_DeleteStatus(s);
 }
+
+/* --- forwarding: which candidate ------------------------------------------------------------------------------------------------------- */
+static int choice_made, choices[4], choice_count;
+static int64_t choice_dims[2];
+static int choice_rank;
+
+static void choose_compute(void* kernel, TF_OpKernelContext* ctx) { /* inputs: two of the output's type and size, ints of its size, a scalar */
+  TF_Status* s = TF_NewStatus();
+  (void)kernel;
+  choice_made = -2;
+  TF_Tensor* y = TF_ForwardInputOrAllocateOutput(ctx, choices, choice_count, 0, choice_dims, choice_rank, &choice_made, s);
+  if (CHECK_TF_OK(s)) memset(TF_TensorData(y), 0, TF_TensorByteSize(y));
+  TF_DeleteTensor(y);
+  TF_DeleteStatus(s);
+}
+
+TEST(the_first_candidate_that_fits_is_taken) {
+  static const struct { int count, candidates[4]; int rank; int64_t dims[2]; int want; } rows[] = {
+      {2, {0, 1}, 1, {2}, 0},     {2, {1, 0}, 1, {2}, 1},  {1, {2}, 1, {2}, -1}, {2, {2, 1}, 1, {2}, 1}, {2, {3, 0}, 1, {2}, 0},
+      {1, {3}, 1, {2}, -1},       {0, {0}, 1, {2}, -1},    {2, {-1, 4}, 1, {2}, -1}, {1, {0}, 2, {2, 1}, 0}, {1, {0}, 1, {3}, -1},
+      {3, {4, -1, 1}, 1, {2}, 1}, {1, {3}, 0, {0}, 3},
+  };
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  kernel_define("TestChoose", NULL, LIST("a: float", "b: float", "c: int32", "d: float"), LIST("y: float"), s);
+  TF_RegisterKernelBuilder("k", TF_NewKernelBuilder("TestChoose", "CPU", NULL, choose_compute, NULL), s);
+  CHECK_TF_OK(s);
+  TF_Output x = help_placeholder(g, "x", TF_FLOAT, s), n = help_placeholder(g, "n", TF_INT32, s), z = help_placeholder(g, "z", TF_FLOAT, s);
+  TF_Output in[4] = {help_unary(g, "Neg", "a", x, s), help_unary(g, "Abs", "b", x, s), help_unary(g, "Neg", "c", n, s),
+                     help_unary(g, "Neg", "d", z, s)};
+  TF_OperationDescription* d = TF_NewOperation(g, "TestChoose", "y");
+  for (int i = 0; i < 4; ++i) TF_AddInput(d, in[i]);
+  TF_Output y = {TF_FinishOperation(d, s), 0}, feeds[3] = {x, n, z};
+  TF_Session* session = TF_NewSession(g, NULL, s);
+  REQUIRE(CHECK_TF_OK(s));
+  TF_Tensor* values[3] = {help_floats(two, 1, (float[]){3, 4}), TF_AllocateTensor(TF_INT32, two, 1, 8), help_float(1)};
+  memset(TF_TensorData(values[1]), 0, 8);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    TF_Tensor* out = NULL;
+    memcpy(choices, rows[i].candidates, sizeof choices);
+    memcpy(choice_dims, rows[i].dims, sizeof choice_dims);
+    choice_count = rows[i].count, choice_rank = rows[i].rank;
+    TF_SessionRun(session, NULL, feeds, values, 3, &y, &out, 1, NULL, 0, NULL, s);
+    if (!CHECK_TF_OK(s) || !CHECK_INT(choice_made, rows[i].want)) printf("row %d\n", (int)i);
+    TF_DeleteTensor(out);
+  }
+  for (int i = 0; i < 3; ++i) TF_DeleteTensor(values[i]);
+  TF_DeleteSession(session, s);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+
+/* --- what builders keep ---------------------------------------------------------------------------------------------------------------- */
+TEST(one_kernel_serves_several_types_and_attrs) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  kernel_define("TestMany", LIST("A: type = DT_FLOAT", "B: type = DT_FLOAT", "T: type"), NULL, LIST("y: float"), s);
+  TF_KernelBuilder* b = TF_NewKernelBuilder("TestMany", "CPU", NULL, give_one, NULL);
+  TF_KernelBuilder_TypeConstraint(b, "A", TF_FLOAT, s);
+  TF_KernelBuilder_TypeConstraint(b, "B", TF_FLOAT, s);
+  TF_KernelBuilder_TypeConstraint(b, "T", TF_FLOAT, s);
+  TF_KernelBuilder_TypeConstraint(b, "T", TF_INT32, s); /* the third attr's second type */
+  CHECK_TF_OK(s);
+  TF_KernelBuilder_TypeConstraint(b, "T", (TF_DataType)0, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_KernelBuilder_TypeConstraint(b, "T", (TF_DataType)-1, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_KernelBuilder_Label(b, ""); /* is none */
+  TF_RegisterKernelBuilder("k", b, s);
+  CHECK_TF_OK(s);
+  CHECK_NEAR(constrained_run(g, "TestMany", TF_FLOAT, s), 1, 0);
+  CHECK_NEAR(constrained_run(g, "TestMany", TF_INT32, s), 1, 0);
+  CHECK(isnan(constrained_run(g, "TestMany", TF_DOUBLE, s)));
+  CHECK_TF_CODE(s, TF_NOT_FOUND);
+  b = TF_NewKernelBuilder("TestMany", "CPU", NULL, give_two, NULL);
+  TF_KernelBuilder_HostMemory(b, "nothing");
+  TF_RegisterKernelBuilder("k", b, s);
+  CHECK(CHECK_TF_CODE(s, TF_INVALID_ARGUMENT) && CHECK_HAS(TF_Message(s), "has no argument 'nothing' to lie in host memory"));
+  b = TF_NewKernelBuilder("TestMany", "CPU", NULL, NULL, NULL);
+  TF_KernelBuilder_HostMemory(b, "y");
+  TF_RegisterKernelBuilder("k", b, s);
+  CHECK(CHECK_TF_CODE(s, TF_INVALID_ARGUMENT) && CHECK_HAS(TF_Message(s), "compute function"));
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
+
+static int objects_made, objects_deleted;
+static void* object_create(TF_OpKernelConstruction* ctx) {
+  if (++objects_made % 2) { /* every other one fails, with an object */
+    TF_Status* s = TF_NewStatus();
+    TF_SetStatus(s, TF_PERMISSION_DENIED, "not this time");
+    TF_OpKernelConstruction_Failure(ctx, s);
+    TF_DeleteStatus(s);
+  }
+  return &objects_made;
+}
+static void object_delete(void* kernel) { objects_deleted += kernel == &objects_made; }
+static void object_compute(void* kernel, TF_OpKernelContext* ctx) { give_number(ctx, kernel == &objects_made ? 5 : NAN); }
+
+TEST(objects_are_deleted_once_also_those_of_kernels_that_failed) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  kernel_define("TestObject", LIST("T: type"), NULL, LIST("y: float"), s);
+  TF_RegisterKernelBuilder("k", TF_NewKernelBuilder("TestObject", "CPU", object_create, object_compute, object_delete), s);
+  CHECK(isnan(constrained_run(g, "TestObject", TF_FLOAT, s)));
+  CHECK_TF_CODE(s, TF_PERMISSION_DENIED);
+  CHECK_INT(objects_deleted, 1);
+  CHECK_NEAR(constrained_run(g, "TestObject", TF_FLOAT, s), 5, 0);
+  TF_DeleteGraph(g);
+  CHECK_INT(objects_deleted, 2);
+  TF_DeleteStatus(s);
+}
 TEST_MAIN()

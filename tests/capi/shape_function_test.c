@@ -186,4 +186,92 @@ TEST(what_a_builder_says_stands_in_the_definition) {
   TF_DeleteGraph(g);
   TF_DeleteStatus(s);
 }
+
+/* Borders of ranks and parts, on a scalar, a shape of two dims and one that is not known. */
+static void check_rank(const shapes_t* t, TF_ShapeHandle* of, int64_t rank, const char* good) { /* is it, at least, at most: "+" or "-" */
+  char got[4] = "---";
+  TF_ShapeInferenceContextWithRank(t->ctx, of, rank, t->out, t->s);
+  if (TF_GetCode(t->s) == TF_OK) got[0] = '+';
+  TF_ShapeInferenceContextWithRankAtLeast(t->ctx, of, rank, t->out, t->s);
+  if (TF_GetCode(t->s) == TF_OK) got[1] = '+';
+  TF_ShapeInferenceContextWithRankAtMost(t->ctx, of, rank, t->out, t->s);
+  if (TF_GetCode(t->s) == TF_OK) got[2] = '+';
+  if (!CHECK(!strcmp(got, good))) printf("rank %lld: %s, not %s\n", (long long)rank, got, good);
+}
+
+static void check_part(const shapes_t* t, int64_t start, int64_t end, const char* want) { /* digits of [3,?]; "!": there is no such part */
+  char text[8] = "";
+  TF_ShapeInferenceContextSubshape(t->ctx, t->a, start, end, t->out, t->s);
+  if (TF_GetCode(t->s) != TF_OK) strcpy(text, "!");
+  for (int64_t i = 0; TF_GetCode(t->s) == TF_OK && i < shapes_rank(t, t->out); ++i) strcat(text, shapes_dim(t, t->out, i) == 3 ? "3" : "?");
+  if (!CHECK(!strcmp(text, want))) printf("from %lld to %lld: %s, not %s\n", (long long)start, (long long)end, text, want);
+}
+
+static void borders_infer(TF_ShapeInferenceContext* ctx, TF_Status* status) {
+  shapes_t t = {ctx, TF_NewShapeHandle(), TF_NewShapeHandle(), TF_NewShapeHandle(), TF_NewDimensionHandle(), TF_NewStatus()};
+  TF_ShapeHandle* scalar = TF_ShapeInferenceContextScalar(ctx);
+  (void)status;
+  TF_ShapeInferenceContextGetInput(ctx, 0, t.a, t.s);
+  TF_ShapeInferenceContextGetInput(ctx, 1, t.b, t.s);
+  TF_ShapeInferenceContextGetInput(ctx, -1, t.out, t.s);
+  CHECK_TF_CODE(t.s, TF_INVALID_ARGUMENT);
+  TF_ShapeInferenceContextSetOutput(ctx, -1, t.a, t.s);
+  CHECK_TF_CODE(t.s, TF_INVALID_ARGUMENT);
+  check_rank(&t, t.a, 1, "-+-");
+  check_rank(&t, t.a, 2, "+++");
+  check_rank(&t, t.a, 3, "--+");
+  check_rank(&t, scalar, 0, "+++");
+  check_rank(&t, scalar, 1, "--+");
+  check_rank(&t, t.b, 0, "+++");
+  check_rank(&t, t.b, 254, "+++");
+  check_rank(&t, t.b, 255, "-++");
+  check_part(&t, 0, 2, "3?");
+  check_part(&t, 0, 1, "3");
+  check_part(&t, 1, 2, "?");
+  check_part(&t, 1, 1, "");
+  check_part(&t, 2, 2, "");
+  check_part(&t, 3, 3, "");
+  check_part(&t, -1, 2, "?");
+  check_part(&t, -2, -1, "3");
+  check_part(&t, 0, 0, "");
+  check_part(&t, 0, -2, "");
+  check_part(&t, -3, 2, "!");
+  check_part(&t, 1, 0, "!");
+  check_part(&t, 0, -3, "!");
+  TF_ShapeInferenceContextConcatenateShapes(ctx, t.b, t.a, t.out, t.s);
+  CHECK(CHECK_TF_OK(t.s) && shapes_rank(&t, t.out) == -1);
+  TF_ShapeInferenceContextConcatenateShapes(ctx, scalar, t.a, t.out, t.s);
+  CHECK(CHECK_TF_OK(t.s) && shapes_rank(&t, t.out) == 2 && shapes_dim(&t, t.out, 0) == 3);
+  TF_ShapeInferenceContextConcatenateShapes(ctx, t.a, scalar, t.out, t.s);
+  CHECK(CHECK_TF_OK(t.s) && shapes_rank(&t, t.out) == 2);
+  TF_ShapeHandle *none = TF_ShapeInferenceContextVectorFromSize(ctx, 0), *huge = TF_ShapeInferenceContextVectorFromSize(ctx, SIZE_MAX);
+  CHECK(shapes_dim(&t, none, 0) == 0 && shapes_rank(&t, huge) == 1 && shapes_dim(&t, huge, 0) == -1);
+  TF_ShapeInferenceContextDim(ctx, NULL, 0, t.dim);
+  CHECK(TF_DimensionHandleValue(t.dim) == -1 && !TF_DimensionHandleValueKnown(NULL) && TF_DimensionHandleValue(NULL) == -1);
+  TF_ShapeHandle* handles[] = {none, huge, scalar, t.a, t.b, t.out};
+  for (int i = 0; i < 6; ++i) TF_DeleteShapeHandle(handles[i]);
+  TF_DeleteDimensionHandle(t.dim);
+  TF_DeleteStatus(t.s);
+  ++shapes_called;
+}
+
+TEST(borders_of_ranks_and_parts) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  TF_OpDefinitionBuilder* b = TF_NewOpDefinitionBuilder("TestBorders");
+  TF_OpDefinitionBuilderAddInput(b, "a: float");
+  TF_OpDefinitionBuilderAddInput(b, "b: float");
+  TF_OpDefinitionBuilderAddOutput(b, "y: float");
+  TF_OpDefinitionBuilderSetShapeInferenceFunction(b, borders_infer);
+  TF_RegisterOpDefinition(b, s);
+  CHECK_TF_OK(s);
+  TF_Output x = help_placeholder(g, "x", TF_FLOAT, s), w = help_placeholder(g, "w", TF_FLOAT, s);
+  TF_GraphSetTensorShape(g, x, (int64_t[]){3, -1}, 2, s);
+  shapes_called = 0;
+  TF_Output y = help_binary(g, "TestBorders", "y", x, w, s);
+  REQUIRE(CHECK_TF_OK(s) && CHECK_INT(shapes_called, 1));
+  CHECK_INT(TF_GraphGetTensorNumDims(g, y, s), -1); /* nothing was said of it */
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
 TEST_MAIN()

@@ -177,4 +177,76 @@ TEST(a_while_node_takes_more_variables) {
   CHECK_INT(TF_OperationOutputNumConsumers(l.in[2]), 1);
   loop_end(&l);
 }
+
+TEST(two_loops_end_in_either_order) {
+  for (int turned = 0; turned < 2; ++turned) {
+    loop_t l;
+    loop_start(&l);
+    TF_WhileParams p[2] = {TF_NewWhile(l.g, l.in, 3, l.s), TF_NewWhile(l.g, l.in, 3, l.s)};
+    loop_fill(&p[0], 2, "first", l.s);
+    loop_fill(&p[1], 3, "second", l.s);
+    TF_FinishWhile(&p[turned], l.s, l.out);
+    CHECK_TF_OK(l.s);
+    CHECK_NEAR(loop_run(&l, 1, 2, l.out[1]), turned ? 8 : 4, 0);
+    TF_FinishWhile(&p[!turned], l.s, l.out);
+    CHECK_TF_OK(l.s);
+    CHECK_NEAR(loop_run(&l, 1, 2, l.out[1]), turned ? 4 : 8, 0);
+    loop_end(&l);
+  }
+}
+
+TEST(all_results_and_all_nodes_of_a_loop) {
+  loop_t l;
+  loop_start(&l);
+  TF_WhileParams p = TF_NewWhile(l.g, l.in, 3, l.s);
+  loop_fill(&p, 4, "loop", l.s);
+  TF_FinishWhile(&p, l.s, l.out);
+  REQUIRE(CHECK_TF_OK(l.s));
+  static const char* const stems[] = {"enter", "merge", "switch", "next", "exit"};
+  for (size_t i = 0; i < 15; ++i) {
+    char name[32];
+    snprintf(name, sizeof name, "loop/%s%d", stems[i / 3], (int)(i % 3));
+    TF_Operation* op = TF_GraphOperationByName(l.g, name);
+    if (!CHECK(op != NULL)) printf("%s\n", name);
+    if (i / 3 == 4) CHECK(l.out[i % 3].oper == op);
+  }
+  CHECK(TF_GraphOperationByName(l.g, "loop/pivot") && TF_GraphOperationByName(l.g, "loop/LoopCond"));
+  CHECK(TF_GraphOperationByName(l.g, "loop/cond/more") && TF_GraphOperationByName(l.g, "loop/cond/times"));
+  CHECK_NEAR(loop_run(&l, 3, 2, l.out[2]), 2, 0);
+  loop_end(&l);
+}
+
+/* In the body: a node with an attr of the client's own that waits for an argument and for another node; it runs in each iteration. */
+TEST(attrs_and_waits_come_into_the_loop) {
+  loop_t l;
+  loop_start(&l);
+  TF_WhileParams p = TF_NewWhile(l.g, l.in, 3, l.s);
+  loop_fill(&p, 3, "loop", l.s);
+  TF_OperationDescription* d = TF_NewOperation(p.body_graph, "Neg", "late");
+  TF_AddInput(d, p.body_inputs[1]);
+  TF_AddControlInput(d, p.body_inputs[2].oper);
+  TF_AddControlInput(d, p.body_outputs[0].oper);
+  TF_SetAttrInt(d, "_mine", 5);
+  TF_SetAttrInt(d, "_yours", 6);
+  TF_SetDevice(d, "/cpu:0");
+  p.body_outputs[1] = (TF_Output){TF_FinishOperation(d, l.s), 0};
+  TF_FinishWhile(&p, l.s, l.out);
+  REQUIRE(CHECK_TF_OK(l.s));
+  CHECK_NEAR(loop_run(&l, 7, 0, l.out[1]), -7, 0);
+  TF_Operation *late = TF_GraphOperationByName(l.g, "loop/body/late"), *waits[3] = {NULL, NULL, NULL};
+  int64_t mine = 0, yours = 0;
+  REQUIRE(late != NULL);
+  CHECK_INT(TF_OperationGetControlInputs(late, waits, 3), 2);
+  CHECK(waits[0] == TF_GraphOperationByName(l.g, "loop/switch2") || waits[1] == TF_GraphOperationByName(l.g, "loop/switch2"));
+  CHECK(waits[0] == TF_GraphOperationByName(l.g, "loop/body/next") || waits[1] == TF_GraphOperationByName(l.g, "loop/body/next"));
+  TF_OperationGetAttrInt(late, "_mine", &mine, l.s);
+  TF_OperationGetAttrInt(late, "_yours", &yours, l.s);
+  CHECK(CHECK_TF_OK(l.s) && mine == 5 && yours == 6);
+  CHECK_STR(TF_OperationDevice(late), "/cpu:0");
+  TF_Operation *one = TF_GraphOperationByName(l.g, "loop/body/one"), *times = TF_GraphOperationByName(l.g, "loop/cond/times");
+  REQUIRE(one && times);
+  CHECK(TF_OperationGetControlInputs(one, waits, 3) == 1 && waits[0] == TF_GraphOperationByName(l.g, "loop/pivot"));
+  CHECK(TF_OperationGetControlInputs(times, waits, 3) == 1 && waits[0] == TF_GraphOperationByName(l.g, "loop/merge0"));
+  loop_end(&l);
+}
 TEST_MAIN()
