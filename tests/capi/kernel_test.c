@@ -424,12 +424,13 @@ TEST(a_kernel_sees_a_handle_as_bytes) {
   TF_DeleteStatus(s);
 }
 
-/* --- forwarding: which candidate ------------------------------------------------------------------------------------------------------- */
+/* --- forwarding: which candidate ------------------------------------------------------------------------------------------------------ */
 static int choice_made, choices[4], choice_count;
 static int64_t choice_dims[2];
 static int choice_rank;
 
-static void choose_compute(void* kernel, TF_OpKernelContext* ctx) { /* inputs: two of the output's type and size, ints of its size, a scalar */
+/* Inputs: two of the output's type and size, ints of that size, a scalar. */
+static void choose_compute(void* kernel, TF_OpKernelContext* ctx) {
   TF_Status* s = TF_NewStatus();
   (void)kernel;
   choice_made = -2;
@@ -450,7 +451,8 @@ TEST(the_first_candidate_that_fits_is_taken) {
   kernel_define("TestChoose", NULL, LIST("a: float", "b: float", "c: int32", "d: float"), LIST("y: float"), s);
   TF_RegisterKernelBuilder("k", TF_NewKernelBuilder("TestChoose", "CPU", NULL, choose_compute, NULL), s);
   CHECK_TF_OK(s);
-  TF_Output x = help_placeholder(g, "x", TF_FLOAT, s), n = help_placeholder(g, "n", TF_INT32, s), z = help_placeholder(g, "z", TF_FLOAT, s);
+  TF_Output x = help_placeholder(g, "x", TF_FLOAT, s), n = help_placeholder(g, "n", TF_INT32, s),
+            z = help_placeholder(g, "z", TF_FLOAT, s);
   TF_Output in[4] = {help_unary(g, "Neg", "a", x, s), help_unary(g, "Abs", "b", x, s), help_unary(g, "Neg", "c", n, s),
                      help_unary(g, "Neg", "d", z, s)};
   TF_OperationDescription* d = TF_NewOperation(g, "TestChoose", "y");
@@ -475,7 +477,7 @@ TEST(the_first_candidate_that_fits_is_taken) {
   TF_DeleteStatus(s);
 }
 
-/* --- what builders keep ---------------------------------------------------------------------------------------------------------------- */
+/* --- what builders keep --------------------------------------------------------------------------------------------------------------- */
 TEST(one_kernel_serves_several_types_and_attrs) {
   TF_Status* s = TF_NewStatus();
   TF_Graph* g = TF_NewGraph();
