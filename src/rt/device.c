@@ -35,10 +35,6 @@ void hr_device_set_release(hr_device_set_t* s) {
   hr_free(s);
 }
 
-static bool name_is_full(const hr_device_name_t* n) {
-  return n->job.size > 0 && n->type.size > 0 && n->replica >= 0 && n->task >= 0 && n->id >= 0;
-}
-
 static hr_status_t device_create(hr_str_t full_name, hr_device_t** out) {
   hr_device_t* d = hr_alloc_zero(sizeof *d);
   if (!d || !(d->name = hr_alloc_copy(full_name.data, full_name.size))) {
@@ -46,7 +42,7 @@ static hr_status_t device_create(hr_str_t full_name, hr_device_t** out) {
     return hr_status_out_of_memory();
   }
   hr_status_t status = hr_device_name_parse(hr_str(d->name), &d->parts);
-  if (!status && !name_is_full(&d->parts))
+  if (!status && !hr_device_name_is_full(&d->parts))
     status = HR_ERROR(INVALID_ARGUMENT, "'%s' is not a full device name, as /job:NAME/replica:N/task:N/device:TYPE:N is", d->name);
   if (!status && !(d->type = hr_alloc_copy(d->parts.type.data, d->parts.type.size))) status = hr_status_out_of_memory();
   if (status) device_destroy(d);

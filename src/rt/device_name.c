@@ -16,7 +16,7 @@ static bool number_or_any(hr_str_t s, int64_t* out) {
 
 static bool is_type(hr_str_t s) {
   for (size_t i = 0; i < s.size; ++i)
-    if (!(s.data[i] == '_' || (s.data[i] >= '0' && s.data[i] <= '9') || (s.data[i] | 32) >= 'a')) return false;
+    if (!(s.data[i] == '_' || (s.data[i] >= '0' && s.data[i] <= '9') || ((s.data[i] | 32) >= 'a' && (s.data[i] | 32) <= 'z'))) return false;
   return s.size > 0;
 }
 
@@ -60,6 +60,10 @@ bool hr_device_name_accepts(const hr_device_name_t* wanted, const hr_device_name
                     (wanted->type.size == device->type.size && strncasecmp(wanted->type.data, device->type.data, device->type.size) == 0);
   const bool place = (wanted->replica < 0 || wanted->replica == device->replica) && (wanted->task < 0 || wanted->task == device->task);
   return type && place && (wanted->job.size == 0 || hr_str_equal(wanted->job, device->job)) && (wanted->id < 0 || wanted->id == device->id);
+}
+
+bool hr_device_name_is_full(const hr_device_name_t* n) {
+  return n->job.size && n->type.size && n->replica >= 0 && n->task >= 0 && n->id >= 0;
 }
 
 bool hr_device_name_same_task(const hr_device_name_t* a, const hr_device_name_t* b) {

@@ -13,5 +13,6 @@ typedef struct {
 HR_MUST_USE hr_status_t hr_device_name_parse(hr_str_t text, hr_device_name_t* out);
 /* Whether the device `device`, whose parts are all given, is one that `wanted` names. Types compare without regard to case. */
 bool hr_device_name_accepts(const hr_device_name_t* wanted, const hr_device_name_t* device);
+bool hr_device_name_is_full(const hr_device_name_t* n); /* every part is given */
 bool hr_device_name_same_task(const hr_device_name_t* a, const hr_device_name_t* b);
 #endif

@@ -85,13 +85,15 @@ hr_status_t hr_device_failure(const hr_device_unit_t* u, const char* what, int c
 static hr_status_t open_stream(hr_device_unit_t* u, void** out) {
   const char* message = NULL;
   const hr_device_queues_t* q = &u->queues;
-  return hr_device_failure(u, "making a stream", q->table->stream_create(q->device, out, &message), message);
+  const int code = q->table->stream_create(q->device, out, &message);
+  return hr_device_failure(u, "making a stream", code, message);
 }
 
 static hr_status_t open_unit(hr_device_unit_t* u) {
   hr_device_queues_t* q = &u->queues;
   const char* message = NULL;
-  HR_TRY(hr_device_failure(u, "opening it", q->table->open(q->table->ext, u->ordinal, &q->device, &message), message));
+  const int code = q->table->open(q->table->ext, u->ordinal, &q->device, &message);
+  HR_TRY(hr_device_failure(u, "opening it", code, message));
   HR_TRY(open_stream(u, &q->in));
   HR_TRY(open_stream(u, &q->out));
   for (int i = 0; i < HR_DEVICE_STREAMS; ++i) HR_TRY(open_stream(u, &q->streams[i]));
@@ -147,9 +149,14 @@ hr_status_t hr_device_unit_order(const hr_device_unit_t* u, void* stream, void* 
   const hr_device_queues_t* q = &u->queues;
   const char* message = NULL;
   void* event = NULL;
-  HR_TRY(hr_device_failure(u, "making an event", q->table->event_create(q->device, &event, &message), message));
-  hr_status_t status = hr_device_failure(u, "recording an event", q->table->event_record(q->device, before, event, &message), message);
-  if (!status) status = hr_device_failure(u, "waiting for an event", q->table->stream_wait(q->device, stream, event, &message), message);
+  int code = q->table->event_create(q->device, &event, &message);
+  HR_TRY(hr_device_failure(u, "making an event", code, message));
+  code = q->table->event_record(q->device, before, event, &message);
+  hr_status_t status = hr_device_failure(u, "recording an event", code, message);
+  if (!status) {
+    code = q->table->stream_wait(q->device, stream, event, &message);
+    status = hr_device_failure(u, "waiting for an event", code, message);
+  }
   q->table->event_destroy(q->device, event);
   return status;
 }

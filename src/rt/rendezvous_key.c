@@ -49,7 +49,7 @@ static bool is_full_device(hr_str_t text) {
     hr_status_release(status);
     return false;
   }
-  return n.job.size > 0 && n.type.size > 0 && n.replica >= 0 && n.task >= 0 && n.id >= 0;
+  return hr_device_name_is_full(&n);
 }
 
 hr_status_t hr_rendezvous_key_parse(hr_str_t text, hr_rendezvous_key_t* out) {

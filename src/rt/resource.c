@@ -144,11 +144,10 @@ static container_t* container_find(hr_resources_t* rs, hr_str_t name) {
 static hr_status_t container_get(hr_resources_t* rs, hr_str_t name, container_t** out) {
   if ((*out = container_find(rs, name))) return NULL;
   name = container_or_default(name);
-  container_t* c = hr_alloc(sizeof *c + name.size + 1);
+  container_t* c = hr_alloc(sizeof *c + name.size);
   if (!c) return hr_status_out_of_memory();
   char* text = (char*)(c + 1);
   memcpy(text, name.data, name.size);
-  text[name.size] = 0;
   c->name = (hr_str_t){text, name.size};
   hr_map_init(&c->entries);
   hr_status_t status = hr_map_set(&rs->containers, c->name, (uintptr_t)c);
@@ -160,12 +159,11 @@ static hr_status_t container_get(hr_resources_t* rs, hr_str_t name, container_t*
 /* An entry without its object, whose key also serves to look up. */
 static resource_entry_t* entry_create(const hr_resource_type_t* type, hr_str_t name) {
   size_t type_size = strlen(type->name) + 1;
-  resource_entry_t* e = hr_alloc(sizeof *e + type_size + name.size + 1);
+  resource_entry_t* e = hr_alloc(sizeof *e + type_size + name.size);
   if (!e) return NULL;
   memcpy(e->key, type->name, type_size);
-  memcpy(e->key + type_size, name.data, name.size);
+  if (name.size) memcpy(e->key + type_size, name.data, name.size);
   e->key_size = type_size + name.size;
-  e->key[e->key_size] = 0;
   e->name = (hr_str_t){e->key + type_size, name.size};
   e->object = NULL;
   return e;

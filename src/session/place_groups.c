@@ -155,8 +155,7 @@ static const hr_node_t* find_in_source(const hr_place_groups_t* g, hr_str_t name
 }
 
 static bool request_is_full(hr_place_groups_t* g, const hr_node_t* n) {
-  const hr_device_name_t* w = &g->wishes.data[g->wish_of[hr_place_root(g, n->id)]].name;
-  return w->job.size && w->type.size && w->replica >= 0 && w->task >= 0 && w->id >= 0;
+  return hr_device_name_is_full(&g->wishes.data[g->wish_of[hr_place_root(g, n->id)]].name);
 }
 
 /* `n` stands in for the node of that name, which this run does not need; what that one is colocated with, in turn, is next. */

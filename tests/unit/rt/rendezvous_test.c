@@ -263,4 +263,56 @@ static hr_status_t meet(void) {
 }
 HR_TEST(every_allocation_may_fail) { HR_TEST_EVERY_ALLOCATION_FAILS(meet); }
 
+/* Frame ids go from task to task, so other releases must compute the same: what its published recipe gives (MurmurHash64A of the name,
+ * Hash64Combine of parent, iteration and that), for names around the eight bytes that it reads at once. */
+HR_TEST(frame_ids_of_nested_frames_and_names_of_every_length) {
+  static const struct { uint64_t parent; int64_t iteration; const char* name; uint64_t id; } rows[] = {
+      {0, 1, "while/while_context", UINT64_C(18186195969791716311)},
+      {UINT64_C(18186195969791715286), 3, "inner/while_context", UINT64_C(9633465833068743696)},
+      {UINT64_C(18186195969791715286), INT64_C(1) << 40, "f", UINT64_C(13244846018837018433)},
+      {0, 0, "", UINT64_C(13683492112966127163)},
+      {0, 0, "a", UINT64_C(7351318470308379132)},
+      {1, 2, "seven77", UINT64_C(3766616791136380575)},
+      {1, 2, "eight888", UINT64_C(17796022135534329691)},
+      {1, 2, "nine99999", UINT64_C(5749410776060621539)},
+      {UINT64_C(12345678901234567890), 1000, "while/body/while/while_context", UINT64_C(17898314885321219114)},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
+    HR_CHECK_EQ_U64(hr_rendezvous_frame_id(rows[i].parent, rows[i].iteration, hr_str(rows[i].name)), rows[i].id);
+}
+
+/* One part of a good key at a time is another. */
+static hr_status_t parse_with(const char* source, const char* incarnation, const char* destination, const char* frame,
+                              hr_rendezvous_key_t* out) {
+  char text[512];
+  snprintf(text, sizeof text, "%s;%s;%s;e;%s", source, incarnation, destination, frame);
+  return hr_rendezvous_key_parse(hr_str(text), out);
+}
+
+HR_TEST(each_part_of_a_key_has_its_form) {
+  static const char device[] = "/job:a/replica:0/task:0/device:CPU:0", zero[] = "0000000000000000";
+  static const char* const devices[] = {"", "/replica:0/task:0/device:CPU:0", "/job:a/task:0/device:CPU:0", "/job:a/replica:0/device:CPU:0",
+                                        "/job:a/replica:0/task:0", "/job:a/replica:0/task:0/device:CPU", "/job:*/replica:0/task:0/cpu:0",
+                                        "/job:a/replica:*/task:0/cpu:0", "/job:a/replica:0/task:*/cpu:0", "/job:a/replica:0/task:0/cpu:x"};
+  static const char* const numbers[] = {"000000000000000", "00000000000000000", "000000000000000/", "000000000000000:", "000000000000000`",
+                                        "000000000000000g", "000000000000000A"};
+  static const char* const frames[] = {":0", "0:", "0", "x:0", "0:x", "0:-1", "/:0", "::0", "18446744073709551616:0",
+                                       "0:9223372036854775808"};
+  hr_rendezvous_key_t key;
+  for (size_t i = 0; i < sizeof devices / sizeof *devices; ++i) {
+    HR_CHECK_CODE(parse_with(devices[i], zero, device, "0:0", &key), HR_INVALID_ARGUMENT, "malformed");
+    HR_CHECK_CODE(parse_with(device, zero, devices[i], "0:0", &key), HR_INVALID_ARGUMENT, "malformed");
+  }
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
+    HR_CHECK_CODE(parse_with(device, numbers[i], device, "0:0", &key), HR_INVALID_ARGUMENT, "malformed");
+  for (size_t i = 0; i < sizeof frames / sizeof *frames; ++i)
+    HR_CHECK_CODE(parse_with(device, zero, device, frames[i], &key), HR_INVALID_ARGUMENT, "malformed");
+  HR_CHECK_OK(parse_with(device, "0123456789abcdef", device, "18446744073709551615:9223372036854775807", &key));
+  HR_CHECK_EQ_U64(key.incarnation, UINT64_C(0x0123456789abcdef));
+  HR_CHECK_EQ_U64(key.frame_id, UINT64_MAX);
+  HR_CHECK_EQ_I64(key.iteration, INT64_MAX);
+  HR_CHECK_OK(parse_with("/job:b/replica:1/task:2/device:GPU:3", zero, device, "1234567890:10", &key));
+  HR_CHECK(key.frame_id == 1234567890 && key.iteration == 10);
+}
+
 HR_TEST_MAIN()

@@ -2,6 +2,7 @@
 /* Cancellation, containers, variables. */
 #define HR_TEST_LEAKS_CHECKED
 #include "rt/cancel.h"
+#include "rt/device_name.h"
 #include "rt/variable.h"
 #include "test.h"
 
@@ -127,6 +128,93 @@ HR_TEST(borrowed_memory_is_not_adopted) {
   HR_CHECK_EQ_F64(((float*)read.data)[0], 1);
   hr_tensor_release(&read);
   hr_resource_release(&v->base);
+}
+
+/* --- names of devices ----------------------------------------------------------------------------------------------------------------- */
+
+HR_TEST(device_names_are_parts) {
+  static const struct { const char *text, *job, *type; int64_t replica, task, id; bool full; } rows[] = {
+      {"", "", "", -1, -1, -1, false},
+      {"/job:a", "a", "", -1, -1, -1, false},
+      {"job:a/task:3", "a", "", -1, 3, -1, false},
+      {"/job:*/replica:*/task:*/device:*:*", "", "", -1, -1, -1, false},
+      {"/device:GPU", "", "GPU", -1, -1, -1, false},
+      {"/device:*:2", "", "", -1, -1, 2, false},
+      {"/gpu:0", "", "gpu", -1, -1, 0, false},
+      {"TPU_2x9:*", "", "TPU_2x9", -1, -1, -1, false},
+      {"/job:a/replica:0/task:0/device:CPU:0", "a", "CPU", 0, 0, 0, true},
+      {"/replica:0/task:0/device:CPU:0", "", "CPU", 0, 0, 0, false},
+      {"/job:a/task:0/device:CPU:0", "a", "CPU", -1, 0, 0, false},
+      {"/job:a/replica:0/device:CPU:0", "a", "CPU", 0, -1, 0, false},
+      {"/job:a/replica:0/task:0/device:*:0", "a", "", 0, 0, 0, false},
+      {"/job:a/replica:0/task:0/device:CPU", "a", "CPU", 0, 0, -1, false},
+      {"/job:b/job:a", "a", "", -1, -1, -1, false},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    hr_device_name_t n;
+    if (!HR_CHECK_OK(hr_device_name_parse(hr_str(rows[i].text), &n))) continue;
+    const bool good = n.replica == rows[i].replica && n.task == rows[i].task && n.id == rows[i].id;
+    if (!HR_CHECK(good) || !HR_CHECK_EQ_I64(hr_device_name_is_full(&n), rows[i].full)) printf("  %s\n", rows[i].text);
+    HR_CHECK_VIEW(n.job, rows[i].job);
+    HR_CHECK_VIEW(n.type, rows[i].type);
+  }
+  static const char* const bad[] = {"//",        "/job:",     "/job",      "/task:",    "/task:-1",    "/task:x",
+                                    "/replica:-1",
+                                    "/replica",  "/device:", "/device",   "/device::", "/cpu",      "/cpu:-1",     "/cpu:x",     "/:0",
+                                    "/gp u:0",   "/gpu/:0",  "/device:a@:0", "/device:a[:0", "/device:-:0", "/device:a`:0", "x"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    hr_device_name_t n;
+    hr_status_t status = hr_device_name_parse(hr_str(bad[i]), &n);
+    if (!HR_CHECK(hr_status_code(status) == HR_INVALID_ARGUMENT)) printf("  %s\n", bad[i]);
+    hr_status_release(status);
+  }
+}
+
+HR_TEST(a_wish_accepts_the_devices_that_it_does_not_exclude) {
+  static const char device[] = "/job:a/replica:1/task:2/device:CPU:3";
+  static const struct { const char* wish; bool accepts; } rows[] = {
+      {"", true},           {device, true},       {"/job:b", false},  {"/job:ab", false},   {"/job:A", false},  {"/replica:1", true},
+      {"/replica:0", false}, {"/replica:2", false}, {"/task:2", true},  {"/task:0", false},   {"/cpu:3", true},   {"/cpu:2", false},
+      {"/cpu:*", true},     {"/gpu:3", false},    {"/device:CP:3", false}, {"/device:CPUS:3", false},
+      {"/device:*:3", true}, {"/device:*:0", false},
+  };
+  hr_device_name_t d, w;
+  HR_REQUIRE_OK(hr_device_name_parse(hr_str(device), &d));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    HR_REQUIRE_OK(hr_device_name_parse(hr_str(rows[i].wish), &w));
+    if (!HR_CHECK_EQ_I64(hr_device_name_accepts(&w, &d), rows[i].accepts)) printf("  %s\n", rows[i].wish);
+  }
+  static const struct { const char* other; bool same; } tasks[] = {{"/job:a/replica:1/task:2/device:GPU:0", true},
+                                                                   {"/job:b/replica:1/task:2/device:CPU:3", false},
+                                                                   {"/job:a/replica:0/task:2/device:CPU:3", false},
+                                                                   {"/job:a/replica:1/task:0/device:CPU:3", false}};
+  for (size_t i = 0; i < sizeof tasks / sizeof *tasks; ++i) {
+    HR_REQUIRE_OK(hr_device_name_parse(hr_str(tasks[i].other), &w));
+    HR_CHECK_EQ_I64(hr_device_name_same_task(&d, &w), tasks[i].same);
+  }
+}
+
+/* --- cancelling ----------------------------------------------------------------------------------------------------------------------- */
+
+HR_TEST(entries_leave_in_any_order) {
+  static const int orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {1, 2, 0}};
+  for (size_t o = 0; o < sizeof orders / sizeof *orders; ++o) {
+    hr_cancel_t c;
+    int calls[3] = {0};
+    hr_cancel_entry_t e[3];
+    hr_cancel_init(&c);
+    for (int i = 0; i < 3; ++i) {
+      e[i] = (hr_cancel_entry_t){.callback = count_call, .arg = &calls[i]};
+      HR_CHECK(hr_cancel_register(&c, &e[i]));
+    }
+    hr_cancel_deregister(&c, &e[orders[o][0]]);
+    if (o % 2) hr_cancel_deregister(&c, &e[orders[o][1]]);
+    hr_cancel_start(&c, NULL);
+    HR_CHECK(calls[orders[o][0]] == 0 && calls[orders[o][1]] == (o % 2 == 0) && calls[orders[o][2]] == 1);
+    HR_CHECK_CODE(hr_cancel_why(&c), HR_CANCELLED, "");
+    hr_cancel_deregister(&c, &e[orders[o][2]]);
+    hr_cancel_deinit(&c);
+  }
 }
 
 HR_TEST_MAIN()
