@@ -39,7 +39,8 @@ static void make_signature(const ends_t* e, const char* feeds, const char* fetch
 HR_TEST(literal_signatures_differ_in_anything) {
   static const char* const all[][3] = {{"0", "2", "a"}, {"1", "2", "a"}, {"2", "2", "a"}, {"0", "3", "a"}, {"0", "4", "a"}, {"0", "2", "b"},
                                        {"02", "2", "a"}, {"0", "22", "a"}, {"0", "2", "aa"}, {"", "02", "a"}, {"02", "", "a"},
-                                       {"0", "2", ""}, {"20", "2", "a"}, {"0", "24", "a"}, {"0", "42", "a"}, {"0", "2", "ab"}, {"0", "2", "ba"}};
+                                       {"0", "2", ""}, {"20", "2", "a"}, {"0", "24", "a"}, {"0", "42", "a"},
+                                       {"0", "2", "ab"}, {"0", "2", "ba"}};
   enum { COUNT = sizeof all / sizeof *all };
   static made_t m[COUNT], again;
   ends_t e = make_ends();
