@@ -112,11 +112,8 @@ typedef struct {
   int seen;
 } ops_walk_t;
 
-static bool ops_each_double; /* take the first cases that speak of float64 and have a gradient */
-
 /* Large cases would take all the time that there is. */
 static bool ops_is_taken(ops_walk_t* w, const golden_case_t* c) {
-  if (ops_each_double) return c->grad.count && (strstr(c->note, "float64") || strstr(c->note, "double")) && w->with_gradient++ < 3;
   if (ops_env("HEADRACE_TEST_ALL")) return true;
   if (c->size > 20000) return false;
   int* taken = *c->error ? &w->errors : c->grad.count ? &w->with_gradient : &w->plain;
@@ -150,8 +147,7 @@ static void ops_each_case(ops_case_fn_t check) {
   ops_walk_t w = {.check = check};
   mkdir("golden_tmp", 0777); /* cases with files work below it */
   hr_registry_each(ops_visit_op, &w);
-  if (!ops_each_double || !ops_env("HEADRACE_TEST_OPS")) /* of the ops chosen none may have a gradient */
-    HR_CHECK(w.seen > (ops_env("HEADRACE_TEST_OPS") ? 0 : 100));
+  HR_CHECK(w.seen > (ops_env("HEADRACE_TEST_OPS") ? 0 : 100));
 }
 
 /* ---- the n-th allocation fails */
@@ -297,85 +293,5 @@ static void ops_run_on_cores(const golden_case_t* c, const char* name) {
   op_case_close(&two);
 }
 HR_TEST(one_and_two_cores_give_the_same_bits) { ops_each_case(ops_run_on_cores); }
-
-/* ---- gradients in float64 against finite differences */
-
-static bool ops_sum_of_products(op_case_t* t, TF_Tensor* const* seeds, double* out) {
-  *out = 0;
-  op_case_forget(t);
-  if (op_case_run(t, t->value) != TF_OK) return false;
-  for (int k = 0; k < t->c->fetch.count; ++k) {
-    if (!seeds[k]) continue;
-    if (TF_TensorType(t->out[k]) != TF_DOUBLE || TF_TensorElementCount(t->out[k]) != TF_TensorElementCount(seeds[k])) return false;
-    for (int64_t i = 0; i < TF_TensorElementCount(seeds[k]); ++i)
-      *out += ((double*)TF_TensorData(t->out[k]))[i] * ((double*)TF_TensorData(seeds[k]))[i];
-  }
-  return isfinite(*out);
-}
-
-/* One element moved to both sides; a bend (the sides disagree) or a jump says nothing about the gradient. */
-static void ops_check_slope(op_case_t* t, TF_Tensor* const* seeds, double* x, double slope, const char* name, int* checked) {
-  const double at = *x, h = 1e-5 * fmax(1, fabs(at));
-  double low, mid, high;
-  bool good = ops_sum_of_products(t, seeds, &mid);
-  *x = at - h;
-  good = ops_sum_of_products(t, seeds, &low) && good;
-  *x = at + h;
-  good = ops_sum_of_products(t, seeds, &high) && good;
-  *x = at;
-  if (!good || !isfinite(slope)) return;
-  double left = (mid - low) / h, right = (high - mid) / h, scale = fmax(1, fmax(fabs(left), fabs(right)));
-  if (fabs(left - right) > 1e-3 * scale || scale > 1e6) return;
-  ++*checked;
-  if (fabs(0.5 * (left + right) - slope) > 1e-4 * scale)
-    hr_test_fail(__FILE__, __LINE__, "%s: the gradient is %.9g, differences give %.9g", name, slope, 0.5 * (left + right));
-}
-
-static TF_Tensor* ops_copy(const TF_Tensor* t) {
-  int64_t dims[32];
-  for (int i = 0; i < TF_NumDims(t) && i < 32; ++i) dims[i] = TF_Dim(t, i);
-  TF_Tensor* copy = TF_AllocateTensor(TF_TensorType(t), dims, TF_NumDims(t), TF_TensorByteSize(t));
-  if (copy) memcpy(TF_TensorData(copy), TF_TensorData(t), TF_TensorByteSize(t));
-  return copy;
-}
-
-static int ops_slopes, ops_sloped; /* slopes checked; cases that have some */
-/* What goes in and out of the ops of TensorArrays is a flow: it says what comes after what, and its number means nothing. */
-static bool ops_is_flow(const char* op) { return !strncmp(op, "TensorArray", strlen("TensorArray")); }
-static void ops_check_slopes(const golden_case_t* c, const char* name) {
-  /* The first two are made for that; of the others TensorFlow's gradient, which golden cases pin, leaves out a part. */
-  static const char* const not_derivatives[] = {"StopGradient", "PreventGradient", "SoftmaxCrossEntropyWithLogits", "UnsortedSegmentMin"};
-  op_case_t t;
-  TF_Tensor* seeds[GOLDEN_MAX_NAMES] = {0};
-  if (*c->error || !c->grad.count || ops_is_flow(c->op)) return;
-  for (size_t i = 0; i < sizeof not_derivatives / sizeof *not_derivatives; ++i)
-    if (!strcmp(c->op, not_derivatives[i])) return;
-  if (op_case_open(&t, c) == TF_OK && !op_case_is_stateful(&t) && op_case_run_grad(&t) == TF_OK) {
-    TF_Tensor* dx[GOLDEN_MAX_NAMES];
-    ++ops_sloped;
-    memcpy(dx, t.dx, sizeof dx);
-    memset(t.dx, 0, sizeof t.dx);
-    for (int k = 0; k < c->fetch.count; ++k) seeds[k] = op_case_const(&t, "seed", k);
-    for (int i = 0; i < c->grad.count; ++i)
-      for (int j = 0; j < t.inputs; ++j) {
-        if (t.input[j].oper != t.grad[i].oper || !dx[i] || TF_TensorType(dx[i]) != TF_DOUBLE) continue;
-        TF_Tensor* given = t.value[j]; /* may share the graph's memory: a copy is what moves */
-        t.value[j] = ops_copy(given);
-        for (int64_t e = 0; e < TF_TensorElementCount(given) && e < 4; ++e)
-          ops_check_slope(&t, seeds, (double*)TF_TensorData(t.value[j]) + e, ((double*)TF_TensorData(dx[i]))[e], name, &ops_slopes);
-        TF_DeleteTensor(t.value[j]);
-        t.value[j] = given;
-      }
-    for (int k = 0; k < c->fetch.count; ++k) TF_DeleteTensor(seeds[k]);
-    for (int i = 0; i < c->grad.count; ++i) TF_DeleteTensor(dx[i]);
-  }
-  op_case_close(&t);
-}
-HR_TEST(gradients_are_slopes) {
-  ops_each_double = true;
-  ops_each_case(ops_check_slopes);
-  ops_each_double = false;
-  HR_CHECK(ops_env("HEADRACE_TEST_OPS") ? ops_slopes > 0 || !ops_sloped : ops_slopes > 100);
-}
 
 HR_TEST_MAIN()
