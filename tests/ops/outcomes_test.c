@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of golden cases with changed inputs: the code, or the type, shape and (unless it is floating) values of an output, are those
- * of tests/ops/outcomes.txt. Golden cases say what is right; this record says that nothing at the borders between right and wrong has moved
- * unnoticed: index ranges, ranks, checks of shape functions, empty tensors. A change that is wanted is recorded with
- * tests/ops/record_outcomes.py, and the difference of outcomes.txt belongs to the commit.
+/* What becomes of golden cases with changed inputs: the code and the message, or the type, shape and values of an output, are those of
+ * tests/ops/outcomes.txt. Golden cases say what is right; this record says that nothing at the borders between right and wrong has moved
+ * unnoticed: index ranges, ranks, checks of shape functions, empty tensors, which input a message names. A change that is wanted is
+ * recorded with tests/ops/record_outcomes.py, and the difference of outcomes.txt belongs to the commit.
  *
- * A row: op, number of the case, and RUNS fields. Fields that begin with v are steps with changed values, those with s are graphs whose
- * inputs have other or partly unknown shapes, or other constants, g has the shapes of the case's gradients. "-": not the same on all
- * machines, not compared.
+ * A row: op, number of the case, and FIELDS fields. Fields that begin with v are steps with changed values, those with s are graphs whose
+ * inputs have other or partly unknown shapes, or other constants, with the shapes of their gradients; g has the shapes of the case's
+ * gradients. After a code follow four digits of the message's hash, after a shape some of the values'. Fields with f have, of the floating
+ * outputs of the same number's step, the sum of magnitudes and a weighted sum. Those with # are hashes of what more steps and graphs gave.
+ * "-": not the same on all machines, not compared.
  * HEADRACE_OUTCOMES=FILE writes what there is instead; HEADRACE_TEST_OPS="Add Conv2D" confines the ops. */
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,10 +16,12 @@
 #include "op/registry.h"
 #include "ops/cases.h"
 #include "ops/changed.h"
+#include "base/half.h"
 #include "test.h"
 #include "tensorflow/c/c_api.h"
 
-enum { VALUE_RUNS = 2, SHAPE_RUNS = 3, RUNS = VALUE_RUNS + SHAPE_RUNS + 1, MOST_CASES = 16, MOST_CASE_BYTES = 20000, FIELD = 600 };
+enum { VALUE_RUNS = 2, SHAPE_RUNS = 3, TEXTS = VALUE_RUNS + SHAPE_RUNS + 1, FLOATS = VALUE_RUNS, MORE_VALUE_RUNS = 5, MORE_SHAPE_RUNS = 5 };
+enum { FIELDS = TEXTS + FLOATS + MORE_VALUE_RUNS + MORE_SHAPE_RUNS, MOST_CASES = 32, MOST_CASE_BYTES = 20000, FIELD = 2000 };
 static const size_t most_bytes = (size_t)64 << 20; /* a block; more is refused as if memory had run out */
 static FILE *recorded, *written;
 static int64_t compared;
@@ -30,6 +34,13 @@ static void outcome_add(char* text, const char* format, ...) {
   va_start(args, format);
   vsnprintf(text + used, FIELD - used, format, args);
   va_end(args);
+}
+
+/* A code, and which message. */
+static void outcome_add_code(char* text, const TF_Status* s) {
+  const char* message = TF_Message(s);
+  outcome_add(text, "%d", (int)TF_GetCode(s));
+  if (TF_GetCode(s) != TF_OK) outcome_add(text, "!%04x", (unsigned)hr_hash(message, strlen(message), 1) & 0xffff);
 }
 
 static uint64_t tensor_digest(const TF_Tensor* t) {
@@ -53,6 +64,34 @@ static void outcome_add_tensor(char* text, const TF_Tensor* t) {
   if (t && is_discrete(TF_TensorType(t)) && TF_TensorElementCount(t)) outcome_add(text, "=%06x", (unsigned)tensor_digest(t) & 0xffffff);
 }
 
+static double float_at(const TF_Tensor* t, int64_t i) {
+  const void* data = TF_TensorData(t);
+  switch (TF_TensorType(t)) {
+    case TF_FLOAT: case TF_COMPLEX64: return (double)((const float*)data)[i];
+    case TF_DOUBLE: case TF_COMPLEX128: return ((const double*)data)[i];
+    case TF_HALF: return (double)hr_f16_to_f32(((const hr_f16_t*)data)[i]);
+    default: return (double)hr_bf16_to_f32(((const hr_bf16_t*)data)[i]);
+  }
+}
+
+static bool is_floating(TF_DataType type) {
+  return type == TF_FLOAT || type == TF_DOUBLE || type == TF_HALF || type == TF_BFLOAT16 || type == TF_COMPLEX64 || type == TF_COMPLEX128;
+}
+
+/* Nothing of values that overflow somewhere, nor of those whose sums do not say much. */
+static void outcome_add_sums(char* text, const TF_Tensor* t) {
+  if (!t || !is_floating(TF_TensorType(t))) return;
+  const int64_t n = TF_TensorElementCount(t) * (TF_TensorType(t) == TF_COMPLEX64 || TF_TensorType(t) == TF_COMPLEX128 ? 2 : 1);
+  double magnitude = 0, weighted = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double x = float_at(t, i);
+    magnitude += fabs(x);
+    weighted += x * (1 + (double)(i * 7 % 11)) / 12;
+  }
+  if (isfinite(magnitude) && magnitude < 1e6) outcome_add(text, ",%.5g:%.5g", magnitude, weighted);
+  else outcome_add(text, ",?");
+}
+
 static void outcome_add_shape(char* text, TF_Graph* g, TF_Output o, TF_Status* s) {
   int64_t dims[64];
   const int rank = TF_GraphGetTensorNumDims(g, o, s);
@@ -67,33 +106,38 @@ static void outcome_add_shape(char* text, TF_Graph* g, TF_Output o, TF_Status* s
 
 /* --- changed values ------------------------------------------------------------------------------------------------------------------- */
 
-static void run_step(op_case_t* t, const TF_Output* in, TF_Tensor** fed, int feeds, const TF_Output* fetch, int n, char* text) {
+static void run_step(op_case_t* t, const TF_Output* in, TF_Tensor** fed, int feeds, const TF_Output* fetch, int n, char* text,
+                     char* sums) {
   static const char timeout_ms[] = {0x10, 100};
   TF_Buffer limit = {.data = timeout_ms, .length = sizeof timeout_ms};
   TF_Tensor* out[GOLDEN_MAX_NAMES] = {NULL};
   TF_SetStatus(t->status, TF_OK, "");
   TF_SessionRun(t->session, &limit, in, fed, feeds, fetch, out, n, NULL, 0, NULL, t->status);
-  outcome_add(text, "%d", (int)TF_GetCode(t->status));
+  outcome_add_code(text, t->status);
   for (int i = 0; i < n; ++i) {
-    if (TF_GetCode(t->status) == TF_OK) outcome_add_tensor(text, out[i]);
+    if (TF_GetCode(t->status) == TF_OK) {
+      outcome_add_tensor(text, out[i]);
+      outcome_add_sums(sums, out[i]);
+    }
     TF_DeleteTensor(out[i]);
   }
 }
 
-static void run_changed_values(op_case_t* t, char* text) {
+static void run_changed_values(op_case_t* t, char* text, char* sums) {
   TF_Tensor* fed[OP_CASE_MAX_INPUTS];
   TF_Output in[OP_CASE_MAX_INPUTS], dy[GOLDEN_MAX_NAMES];
   int feeds = 0, n = 0;
   outcome_add(text, "v");
+  outcome_add(sums, "f");
   for (int i = 0; i < t->inputs; ++i) {
     TF_Tensor* made = t->inputs == 1 || changed_below(2) ? changed_tensor(t->value[i]) : NULL;
     if (made) in[feeds] = t->input[i], fed[feeds++] = made;
   }
-  run_step(t, in, fed, feeds, t->fetch, t->c->fetch.count, text);
+  run_step(t, in, fed, feeds, t->fetch, t->c->fetch.count, text, sums);
   for (int i = 0; i < t->c->grad.count; ++i)
     if (t->dy[i].oper) dy[n++] = t->dy[i];
   outcome_add(text, ";");
-  if (n) run_step(t, in, fed, feeds, dy, n, text);
+  if (n) run_step(t, in, fed, feeds, dy, n, text, sums);
   for (int i = 0; i < feeds; ++i) TF_DeleteTensor(fed[i]);
 }
 
@@ -133,20 +177,46 @@ static TF_Output find_output(TF_Graph* g, const char* endpoint) {
   return (TF_Output){TF_GraphOperationByName(g, name), colon ? atoi(colon + 1) : 0};
 }
 
+/* The shapes of the gradients in the changed graph; made: what stands in place of the inputs. */
+static void infer_changed_gradients(op_case_t* t, TF_Graph* g, const TF_Output* made, TF_Status* s, char* text) {
+  TF_Output y[GOLDEN_MAX_NAMES], x[GOLDEN_MAX_NAMES], seed[GOLDEN_MAX_NAMES], dy[GOLDEN_MAX_NAMES];
+  int n = 0;
+  for (int k = 0; k < t->c->fetch.count; ++k) {
+    char name[32];
+    snprintf(name, sizeof name, "seed_%d", k);
+    seed[n] = find_output(g, name);
+    if (seed[n].oper) y[n++] = find_output(g, t->c->fetch.name[k]);
+  }
+  for (int i = 0; i < t->c->grad.count; ++i) {
+    x[i] = find_output(g, t->c->grad.name[i]);
+    for (int k = 0; k < t->inputs; ++k)
+      if (made[k].oper && t->input[k].oper == t->grad[i].oper) x[i] = made[k];
+  }
+  TF_AddGradients(g, y, n, x, t->c->grad.count, seed, s, dy);
+  outcome_add(text, ";");
+  outcome_add_code(text, s);
+  for (int i = 0; TF_GetCode(s) == TF_OK && i < t->c->grad.count; ++i)
+    if (dy[i].oper) outcome_add_shape(text, g, dy[i], s);
+}
+
 static void import_changed_shapes(op_case_t* t, char* text) {
+  TF_Output made[OP_CASE_MAX_INPUTS];
   TF_Status* s = TF_NewStatus();
   TF_Graph* g = TF_NewGraph();
   TF_Buffer* bytes = TF_NewBufferFromString(t->c->graph, t->c->size);
   TF_ImportGraphDefOptions* options = TF_NewImportGraphDefOptions();
   for (int i = 0; i < t->inputs; ++i) {
-    TF_Output o = t->value[i] ? changed_input(g, t->value[i], i, s) : (TF_Output){NULL, 0};
-    if (o.oper) TF_ImportGraphDefOptionsAddInputMapping(options, TF_OperationName(t->input[i].oper), 0, o);
+    made[i] = t->value[i] ? changed_input(g, t->value[i], i, s) : (TF_Output){NULL, 0};
+    if (made[i].oper) TF_ImportGraphDefOptionsAddInputMapping(options, TF_OperationName(t->input[i].oper), 0, made[i]);
   }
   TF_SetStatus(s, TF_OK, "");
   TF_GraphImportGraphDef(g, bytes, options, s);
-  outcome_add(text, "s%d", (int)TF_GetCode(s));
-  if (TF_GetCode(s) == TF_OK)
+  outcome_add(text, "s");
+  outcome_add_code(text, s);
+  if (TF_GetCode(s) == TF_OK) {
     for (int i = 0; i < t->c->fetch.count; ++i) outcome_add_shape(text, g, find_output(g, t->c->fetch.name[i]), s);
+    if (t->c->grad.count) infer_changed_gradients(t, g, made, s, text);
+  }
   TF_DeleteImportGraphDefOptions(options);
   TF_DeleteBuffer(bytes);
   TF_DeleteGraph(g);
@@ -169,18 +239,41 @@ static bool is_outcome_of_the_machine(const char* field) {
          strstr(field, "s8");
 }
 
-static void check_row(const char* op, int number, char fields[RUNS][FIELD]) {
-  char want_op[128] = "", want[RUNS][FIELD];
+/* Sums of floating values, within what instruction sets may differ in; half floats are the coarsest. */
+static bool are_near_sums(const char* want, const char* got) {
+  for (; *want == *got && *want == 'f'; ++want, ++got) continue;
+  while (*want && *got) {
+    char *want_end, *got_end;
+    double magnitude = 0;
+    for (int k = 0; k < 2; ++k) {
+      if (*want++ != *got++) return false; /* ',' or ':' */
+      if (*want == '?' && *got == '?') {
+        ++want, ++got;
+        break;
+      }
+      const double a = strtod(want, &want_end), b = strtod(got, &got_end);
+      if (want_end == want || got_end == got) return false;
+      if (k == 0) magnitude = fabs(a);
+      if (fabs(a - b) > 0.01 * magnitude + 1e-4) return false;
+      want = want_end, got = got_end;
+    }
+  }
+  return !*want && !*got;
+}
+
+static void check_row(const char* op, int number, char fields[FIELDS][FIELD]) {
+  static char want[FIELDS][FIELD];
+  char want_op[128] = "";
   int want_number = -2;
   if (written) {
     fprintf(written, "%s %d", op, number);
-    for (int i = 0; i < RUNS; ++i) fprintf(written, " %s", is_outcome_of_the_machine(fields[i]) ? "-" : fields[i]);
+    for (int i = 0; i < FIELDS; ++i) fprintf(written, " %s", is_outcome_of_the_machine(fields[i]) ? "-" : fields[i]);
     fprintf(written, "\n");
     return;
   }
   while (fscanf(recorded, "%127s %d", want_op, &want_number) == 2) {
-    for (int i = 0; i < RUNS; ++i)
-      if (fscanf(recorded, "%599s", want[i]) != 1) want_number = -2;
+    for (int i = 0; i < FIELDS; ++i)
+      if (fscanf(recorded, "%1999s", want[i]) != 1) want_number = -2;
     if (!strcmp(want_op, op) && want_number == number) break;
   }
   if (strcmp(want_op, op) || want_number != number) {
@@ -188,28 +281,47 @@ static void check_row(const char* op, int number, char fields[RUNS][FIELD]) {
     rewind(recorded);
     return;
   }
-  for (int i = 0; i < RUNS; ++i) {
+  for (int i = 0; i < FIELDS; ++i) {
     if (is_outcome_of_the_machine(want[i]) || is_outcome_of_the_machine(fields[i])) continue;
     ++compared;
-    if (strcmp(want[i], fields[i]))
+    if (*want[i] == 'f' ? !are_near_sums(want[i], fields[i]) : strcmp(want[i], fields[i]) != 0)
       hr_test_fail("tests/ops/outcomes.txt", 0, "%s case %d, change %d: %s was recorded, is %s", op, number, i, want[i], fields[i]);
   }
 }
 
+/* A field in four digits. */
+static void shorten(char* field, const char* text) {
+  if (is_outcome_of_the_machine(text)) strcpy(field, "-");
+  else snprintf(field, FIELD, "#%04x", (unsigned)hr_hash(text, strlen(text), 1) & 0xffff);
+}
+
+static void fill_row(op_case_t* t, const char* name, char fields[FIELDS][FIELD]) {
+  static char text[FIELD], sums[FIELD];
+  char(*more)[FIELD] = fields + TEXTS + FLOATS;
+  for (int i = 0; i < TEXTS; ++i) {
+    changed_start(name, (uint64_t)i + 100);
+    if (i < VALUE_RUNS) run_changed_values(t, fields[i], fields[TEXTS + i]);
+    else if (i < VALUE_RUNS + SHAPE_RUNS) import_changed_shapes(t, fields[i]);
+    else infer_gradient_shapes(t, fields[i]);
+  }
+  for (int i = 0; i < MORE_VALUE_RUNS + MORE_SHAPE_RUNS; ++i) {
+    *text = *sums = 0;
+    changed_start(name, (uint64_t)i + 200);
+    if (i < MORE_VALUE_RUNS) run_changed_values(t, text, sums);
+    else import_changed_shapes(t, text);
+    shorten(more[i], text);
+  }
+}
+
 static void check_case(const golden_case_t* c, int number, void* arg) {
-  static char fields[RUNS][FIELD];
+  static char fields[FIELDS][FIELD];
   char name[200];
   op_case_t t;
   if (c->size > MOST_CASE_BYTES || number >= MOST_CASES) return;
   snprintf(name, sizeof name, "%s case %d", (const char*)arg, number);
   memset(fields, 0, sizeof fields);
   if (op_case_open(&t, c) == TF_OK && op_case_init(&t) == TF_OK) {
-    for (int i = 0; i < RUNS; ++i) {
-      changed_start(name, (uint64_t)i + 100);
-      if (i < VALUE_RUNS) run_changed_values(&t, fields[i]);
-      else if (i < VALUE_RUNS + SHAPE_RUNS) import_changed_shapes(&t, fields[i]);
-      else infer_gradient_shapes(&t, fields[i]);
-    }
+    fill_row(&t, name, fields);
     check_row(arg, number, fields);
   }
   op_case_close(&t);
