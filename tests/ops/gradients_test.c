@@ -188,7 +188,8 @@ static void visit_slopes(const golden_case_t* c, int number, void* arg) {
   op_case_t t;
   if (*c->error || c->size > MOST_CASE_BYTES || *(c->grad.count ? &w->with_gradient : &w->plain) >= SLOPE_CASES) return;
   snprintf(name, sizeof name, "%s case %d (%.200s)", w->op, number, c->note);
-  if (op_case_open(&t, c) == TF_OK && !op_case_is_stateful(&t) && check_slopes(&t, name)) ++*(c->grad.count ? &w->with_gradient : &w->plain);
+  if (op_case_open(&t, c) == TF_OK && !op_case_is_stateful(&t) && check_slopes(&t, name))
+    ++*(c->grad.count ? &w->with_gradient : &w->plain);
   op_case_close(&t);
 }
 
