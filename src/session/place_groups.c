@@ -3,6 +3,7 @@
  * colocated with one that this run does not need follows that one's request all the same, so it is looked up in the graph the program was
  * copied from. */
 #include "session/place_groups.h"
+#include <strings.h>
 #include "graph/names.h"
 #include "op/node_class.h"
 
@@ -60,6 +61,11 @@ static bool merge_text(hr_str_t a, hr_str_t* io) {
   return a.size == 0 || hr_str_equal(a, *io);
 }
 
+static bool merge_type(hr_str_t a, hr_str_t* io) { /* "/cpu:0" and "/device:CPU:0" agree */
+  if (io->size == 0) *io = a;
+  return a.size == 0 || (a.size == io->size && strncasecmp(a.data, io->data, a.size) == 0);
+}
+
 static bool merge_number(int64_t a, int64_t* io) {
   if (*io < 0) *io = a;
   return a < 0 || a == *io;
@@ -68,7 +74,7 @@ static bool merge_number(int64_t a, int64_t* io) {
 /* With soft placement types and numbers that disagree are dropped. */
 static bool merge_names(const hr_device_name_t* a, bool soft, hr_device_name_t* io) {
   const bool same_place = merge_text(a->job, &io->job) && merge_number(a->replica, &io->replica) && merge_number(a->task, &io->task);
-  const bool same_device = merge_text(a->type, &io->type) && merge_number(a->id, &io->id);
+  const bool same_device = merge_type(a->type, &io->type) && merge_number(a->id, &io->id);
   if (!same_device && soft) io->type = (hr_str_t){0}, io->id = -1;
   return same_place && (same_device || soft);
 }

@@ -147,4 +147,170 @@ HR_TEST(a_shape_that_an_operand_needs_keeps_its_product) { /* else the fused nod
   hr_graph_destroy(g);
 }
 
+/* --- what is fused and what is not: a row each ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+  hr_graph_t* g;
+  hr_value_t x, w, m, b, other; /* m: the product or convolution; b: a vector as long as its last axis; other: of m's shape */
+  bool conv;
+} base_t;
+
+static base_t product_base(void) { /* square, so that everything has one shape */
+  base_t s = {.g = maker_graph()};
+  s.x = SHAPED(s.g, "x", 5, 5);
+  s.w = noise_const(s.g, "w", NOISE(1, 5, 5));
+  s.b = noise_const(s.g, "b", NOISE(2, 5));
+  s.m = maker_2(s.g, "MatMul", "m", s.x, s.w);
+  s.other = maker_1(s.g, "Abs", "other", s.x);
+  return s;
+}
+
+static base_t conv_base(const char* format) {
+  static const int64_t ones[] = {1, 1, 1, 1};
+  base_t s = {.g = maker_graph(), .conv = true};
+  s.x = SHAPED(s.g, "x", 3, 3, 3, 3);
+  s.w = noise_const(s.g, "w", NOISE(1, 3, 3, 3, 3));
+  s.b = noise_const(s.g, "b", NOISE(2, 3));
+  hr_value_t in[] = {s.x, s.w};
+  hr_named_attr_t at[] = {hr_at_ints("strides", ones, 4), hr_at_str("padding", "SAME"), hr_at_str("data_format", format)};
+  s.m = maker_node(s.g, "Conv2D", "m", 2, in, 3, at);
+  s.other = maker_1(s.g, "Abs", "other", s.x);
+  return s;
+}
+
+/* How many fused nodes there are when y is fetched, what they stand for, joined by commas. */
+static void check_fused(base_t* s, hr_value_t y, const char* wanted) {
+  hr_program_t p = maker_program(s->g, 1, &s->x, 1, &y, NULL);
+  char text[128] = "";
+  maker_pass(&p, hr_pass_fuse);
+  for (int64_t i = 0; i < p.live_count; ++i) {
+    const hr_attr_t* ops = hr_str_has_prefix(p.live[i]->attrs.def->name, HR_STR("_Fused")) ? hr_attrs_find(&p.live[i]->attrs,
+                     "fused_ops") : NULL;
+    for (int32_t j = 0; ops && j < ops->count; ++j) {
+      strncat(text, ops->u.ss[j].data, ops->u.ss[j].size);
+      strcat(text, ",");
+    }
+  }
+  if (!HR_CHECK_STR(text, wanted)) printf("  %s\n", y.node->name.data);
+  hr_program_deinit(&p);
+  hr_graph_destroy(s->g);
+}
+
+static hr_value_t bias_add(base_t* s, hr_value_t v, const char* format) {
+  hr_value_t in[] = {v, s->b};
+  hr_named_attr_t at = hr_at_str("data_format", format);
+  return maker_node(s->g, "BiasAdd", "bias", 2, in, 1, &at);
+}
+static hr_value_t leaky(base_t* s, hr_value_t v) {
+  hr_named_attr_t at = hr_at_float("alpha", 0.3f);
+  return maker_node(s->g, "LeakyRelu", "leaky", 1, &v, 1, &at);
+}
+
+HR_TEST(what_follows_a_product) {
+  base_t s;
+  s = product_base(), check_fused(&s, maker_1(s.g, "Relu", "y", s.m), "Relu,");
+  s = product_base(), check_fused(&s, maker_1(s.g, "Relu6", "y", s.m), "Relu6,");
+  s = product_base(), check_fused(&s, leaky(&s, s.m), "LeakyRelu,");
+  s = product_base(), check_fused(&s, maker_1(s.g, "Elu", "y", s.m), "");
+  s = product_base(), check_fused(&s, maker_2(s.g, "AddV2", "y", s.m, s.b), "BiasAdd,");
+  s = product_base(), check_fused(&s, maker_2(s.g, "Add", "y", s.b, s.m), "BiasAdd,");
+  s = product_base(), check_fused(&s, maker_2(s.g, "Sub", "y", s.m, s.b), "");
+  s = product_base(), check_fused(&s, bias_add(&s, s.m, "NHWC"), "BiasAdd,");
+  s = product_base(), check_fused(&s, bias_add(&s, s.m, "NCHW"), "");
+  s = product_base(), check_fused(&s, maker_2(s.g, "AddV2", "y", s.m, s.other), ""); /* a matrix is no bias */
+  s = product_base(), check_fused(&s, maker_2(s.g, "AddV2", "y", s.m, noise_const(s.g, "row", NOISE(3, 1, 5))), "");
+  s = product_base(), check_fused(&s, maker_1(s.g, "Relu", "y", bias_add(&s, s.m, "NHWC")), "BiasAdd,Relu,");
+  s = product_base(), check_fused(&s, maker_1(s.g, "Relu", "y", maker_1(s.g, "Relu", "z", s.m)), "Relu,");
+}
+
+HR_TEST(what_follows_a_convolution) {
+  base_t s;
+  s = conv_base("NHWC"), check_fused(&s, maker_1(s.g, "Relu", "y", s.m), ""); /* the fused one wants an operand */
+  s = conv_base("NHWC"), check_fused(&s, maker_1(s.g, "Relu", "y", bias_add(&s, s.m, "NHWC")), "BiasAdd,Relu,");
+  s = conv_base("NHWC"), check_fused(&s, maker_2(s.g, "AddV2", "y", s.b, s.m), "BiasAdd,");
+  s = conv_base("NHWC"), check_fused(&s, bias_add(&s, s.m, "NCHW"), "");
+  s = conv_base("NCHW"), check_fused(&s, bias_add(&s, s.m, "NCHW"), "BiasAdd,");
+  s = conv_base("NCHW"), check_fused(&s, bias_add(&s, s.m, "NHWC"), "");
+  s = conv_base("NCHW"), check_fused(&s, maker_2(s.g, "AddV2", "y", s.m, s.b), ""); /* the last axis is no channel */
+  s = conv_base("NHWC"), check_fused(&s, maker_2(s.g, "AddV2", "y", s.m, s.other), "Add,");
+  s = conv_base("NHWC"), check_fused(&s, maker_2(s.g, "AddV2", "y", s.other, s.m), "Add,");
+  s = conv_base("NHWC"), check_fused(&s, maker_2(s.g, "Sub", "y", s.m, s.other), "");
+  s = conv_base("NHWC"), check_fused(&s, maker_2(s.g, "AddV2", "y", s.m, noise_const(s.g, "one", NOISE(3, 1, 3, 3, 3))), "");
+  s = conv_base("NHWC"), check_fused(&s, maker_1(s.g, "Relu", "y", maker_2(s.g, "Add", "z", s.other, bias_add(&s, s.m, "NHWC"))),
+                                     "BiasAdd,Add,Relu,");
+}
+
+/* One thing more that is done to the product or to its bias keeps them apart. */
+HR_TEST(what_waits_or_is_waited_for_or_asked_for_is_left) {
+  for (int how = 0; how < 6; ++how) {
+    base_t s = product_base();
+    hr_value_t y = maker_2(s.g, "AddV2", "y", s.m, s.b), fetch[] = {y, s.other};
+    if (how == 1) maker_wait(s.g, s.m, s.other);
+    if (how == 2) maker_wait(s.g, y, s.other);
+    if (how == 3) maker_wait(s.g, s.other, s.m);
+    hr_node_t* target = how == 4 ? s.m.node : NULL;
+    if (how == 5) fetch[1] = s.m;
+    const int64_t fused = maker_left(s.g, s.x, 2, fetch, target, hr_pass_fuse, "_FusedMatMul");
+    if (!HR_CHECK_EQ_I64(fused, how == 0)) printf("  way %d\n", how);
+    hr_graph_destroy(s.g);
+  }
+}
+
+HR_TEST(only_floats_are_fused) {
+  hr_graph_t* g = maker_graph();
+  hr_value_t x = maker_placeholder(g, "x", HR_F64, NULL), y = maker_1(g, "Relu", "y", maker_2(g, "MatMul", "m", x, x));
+  HR_CHECK_EQ_I64(maker_left(g, x, 1, &y, NULL, hr_pass_fuse, "_FusedMatMul"), 0);
+  hr_graph_destroy(g);
+}
+
+/* Batch norm goes in only when all that it scales by is known, and nothing but its first output is read. */
+HR_TEST(norms_that_cannot_be_folded_stay) {
+  for (int how = 0; how < 8; ++how) {
+    base_t s = conv_base("NHWC");
+    hr_value_t v[4], root = s.m;
+    for (int i = 0; i < 4; ++i) v[i] = noise_const(s.g, (const char*[]){"scale", "offset", "mean", "variance"}[i], NOISE(4 + (unsigned)i,
+        3));
+    if (how == 1) v[0] = SHAPED(s.g, "open", 3);
+    if (how == 2) v[3] = SHAPED(s.g, "open", 3);
+    if (how == 3) {
+      hr_value_t in[] = {s.x, SHAPED(s.g, "filter", 3, 3, 3, 3)};
+      root = convolve(s.g, "m2", in[0], in[1]);
+    }
+    if (how == 4) root = bias_add(&s, s.m, "NHWC");                                            /* a known bias goes in with it */
+    if (how == 5) root = maker_2(s.g, "AddV2", "sum", s.m, SHAPED(s.g, "open", 3));            /* another ends the chain */
+    hr_value_t in[] = {root, v[0], v[1], v[2], v[3]};
+    hr_named_attr_t at[] = {hr_at_bool("is_training", how == 6), hr_at_float("epsilon", 0.01f)};
+    hr_value_t n = maker_node(s.g, "FusedBatchNormV3", "n", 5, in, 2, at), fetch[] = {n, how == 7 ? hr_emit_nth(n, 1) : s.other};
+    hr_value_t feeds[] = {s.x, how == 1 || how == 2 ? v[how == 1 ? 0 : 3] : s.x};
+    hr_node_t* open = NULL;
+    (void)feeds, (void)open;
+    const int64_t norms = maker_left(s.g, s.x, 2, fetch, NULL, hr_pass_fuse, "FusedBatchNormV3");
+    if (!HR_CHECK_EQ_I64(norms, how != 0 && how != 4)) printf("  way %d\n", how);
+    hr_graph_destroy(s.g);
+  }
+}
+
+HR_TEST(a_bias_before_the_norm_is_scaled_with_it) {
+  base_t s = conv_base("NHWC");
+  hr_value_t v[4];
+  for (int i = 0; i < 4; ++i) {
+    hr_tensor_t t = NOISE(4 + (unsigned)i, 3);
+    for (int j = 0; j < 3; ++j) ((float*)t.data)[j] += i == 3 ? 1 : 0;
+    v[i] = noise_const(s.g, (const char*[]){"scale", "offset", "mean", "variance"}[i], t);
+  }
+  hr_value_t y = leaky(&s, normalize(s.g, "n", bias_add(&s, s.m, "NHWC"), v));
+  check_same_values(s.g, s.x, NOISE(5, 3, 3, 3, 3), y);
+  check_fused(&s, y, "BiasAdd,LeakyRelu,");
+}
+
+HR_TEST(flags_and_slopes_come_along) {
+  for (int way = 0; way < 4; ++way) {
+    base_t s = product_base();
+    hr_value_t in[] = {s.x, s.w};
+    hr_named_attr_t at[] = {hr_at_bool("transpose_a", way & 1), hr_at_bool("transpose_b", way & 2)};
+    hr_value_t y = leaky(&s, maker_2(s.g, "AddV2", "sum", maker_node(s.g, "MatMul", "t", 2, in, 2, at), s.b));
+    check_same_values(s.g, s.x, NOISE(5, 5, 5), y);
+    hr_graph_destroy(s.g);
+  }
+}
 HR_TEST_MAIN()
