@@ -172,9 +172,12 @@ struct hr_resources* hr_resources_of(const hr_kernel_ctx_t* k) { return k->step-
 /* --- input checks ----------------------------------------------------------------------------------------------------------------- */
 static hr_status_t wrong_input_shape(const hr_kernel_ctx_t* k, int input, const char* what, const char* wanted, int rank) {
   char text[HR_SHAPE_TEXT], number[32] = "";
+  const size_t length = strlen(what);
+  hr_shape_format(&hr_input(k, input)->shape, text);
+  if (length > 0 && what[length - 1] == ' ') return HR_ERROR(INVALID_ARGUMENT, "%s%s (input %d)", what, text, input);
   if (rank >= 0) snprintf(number, sizeof number, rank <= 2 && !*wanted ? " %d-D" : " %d-dimensional", rank); /* as clients match them */
-  return HR_ERROR(INVALID_ARGUMENT, "%s must be %s%s, but input %d has shape %s", what, wanted, number + (rank >= 0 && !*wanted), input,
-                  hr_shape_format(&hr_input(k, input)->shape, text));
+  return HR_ERROR(INVALID_ARGUMENT, "%s must be %s%s, not shape %s (input %d)", what, wanted, number + (rank >= 0 && !*wanted), text,
+                  input);
 }
 
 hr_status_t hr_want_scalar(const hr_kernel_ctx_t* k, int input, const char* what) {
@@ -197,8 +200,6 @@ hr_status_t hr_want_same_shape(const hr_kernel_ctx_t* k, int a, int b) {
   const hr_shape_t *x = &hr_input(k, a)->shape, *y = &hr_input(k, b)->shape;
   if (hr_shape_equal(x, y)) return NULL;
   char text_a[HR_SHAPE_TEXT], text_b[HR_SHAPE_TEXT];
-  return HR_ERROR(INVALID_ARGUMENT, "Shapes of all inputs must match: inputs %d and %d must have the same size and shape, "
-                                    "but have %s and %s",
-                  a, b, hr_shape_format(x, text_a),
-                  hr_shape_format(y, text_b));
+  return HR_ERROR(INVALID_ARGUMENT, "Inputs to operation %s of type %s must have the same size and shape.  Input %d: %s != input %d: %s",
+                  k->site->node_name, k->site->op_name, a, hr_shape_format(x, text_a), b, hr_shape_format(y, text_b));
 }

@@ -105,7 +105,9 @@ static inline HR_MUST_USE hr_status_t hr_parallel(hr_kernel_ctx_t* k, int64_t co
 bool hr_is_cancelled(const hr_kernel_ctx_t* k);
 struct hr_resources* hr_resources_of(const hr_kernel_ctx_t* k); /* rt/resource.h */
 
-/* Input checks shared by kernels; INVALID_ARGUMENT names the input's index and shape. */
+/* Input checks shared by kernels; INVALID_ARGUMENT names the input's index and shape. `what` is the input's name, or, ending in a blank,
+    the
+ * whole demand in the words that TensorFlow's clients look for: "k must be scalar, got shape ". */
 HR_MUST_USE hr_status_t hr_want_scalar(const hr_kernel_ctx_t* k, int input, const char* what);
 HR_MUST_USE hr_status_t hr_want_vector(const hr_kernel_ctx_t* k, int input, const char* what);
 HR_MUST_USE hr_status_t hr_want_rank(const hr_kernel_ctx_t* k, int input, const char* what, int rank);

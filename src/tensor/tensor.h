@@ -68,7 +68,7 @@ static inline void hr_tensor_set_index(hr_tensor_t* t, int64_t i, int64_t value)
   if (t->dtype == HR_I64) ((int64_t*)t->data)[i] = value;
   else ((int32_t*)t->data)[i] = (int32_t)value;
 }
-/* A scalar (or one-element tensor) as int64; INVALID_ARGUMENT names `what`. */
+/* A scalar (or one-element tensor) as int64; INVALID_ARGUMENT names `what`, which may be a whole demand that ends in a blank. */
 HR_MUST_USE hr_status_t hr_tensor_scalar_i64(const hr_tensor_t* t, const char* what, int64_t* out);
 HR_MUST_USE hr_status_t hr_tensor_scalar_str(const hr_tensor_t* t, const char* what, hr_str_t* out);
 /* A vector of dims as a checked shape. */

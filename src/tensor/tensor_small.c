@@ -28,7 +28,10 @@ hr_status_t hr_tensor_i64_at(const hr_tensor_t* t, int64_t index, int64_t* out) 
 static hr_status_t one_element_check(const hr_tensor_t* t, const char* what) {
   if (t->count == 1) return NULL;
   char text[HR_SHAPE_TEXT];
-  return HR_ERROR(INVALID_ARGUMENT, "%s must be a scalar, has shape %s", what, hr_shape_format(&t->shape, text));
+  const size_t length = strlen(what);
+  hr_shape_format(&t->shape, text);
+  if (length > 0 && what[length - 1] == ' ') return HR_ERROR(INVALID_ARGUMENT, "%s%s", what, text);
+  return HR_ERROR(INVALID_ARGUMENT, "%s must be a scalar, not shape %s", what, text);
 }
 
 hr_status_t hr_tensor_scalar_i64(const hr_tensor_t* t, const char* what, int64_t* out) {

@@ -40,10 +40,10 @@ static hr_status_t band_chunk(void* arg, int64_t begin, int64_t end, int chunk) 
   return NULL;
 }
 
-static hr_status_t read_width(const hr_tensor_t* t, const char* what, int64_t most, int64_t* out) {
+static hr_status_t read_width(const hr_tensor_t* t, const char* what, const char* of, int64_t most, int64_t* out) {
   HR_TRY(hr_tensor_scalar_i64(t, what, out));
   if (*out > most)
-    return HR_ERROR(INVALID_ARGUMENT, "%s must be negative or less or equal to the size (%lld) got: %lld", what, (long long)most,
+    return HR_ERROR(INVALID_ARGUMENT, "%s must be negative or less or equal to number of %s (%lld) got: %lld", what, of, (long long)most,
                     (long long)*out);
   return NULL;
 }
@@ -52,13 +52,13 @@ static hr_status_t band_part(hr_kernel_ctx_t* k) {
   const hr_tensor_t* x = hr_input(k, 0);
   hr_tensor_t* y;
   band_t b = {.x = x->data, .element = hr_dtype_size(x->dtype)};
-  HR_TRY(hr_want_rank_at_least(k, 0, "input", 2));
+  HR_TRY(hr_want_rank_at_least(k, 0, "input must be at least 2-dim, received shape: ", 2));
   HR_TRY(hr_want_scalar(k, 1, "num_lower"));
   HR_TRY(hr_want_scalar(k, 2, "num_upper"));
   b.rows = x->shape.dims[x->shape.rank - 2];
   b.columns = x->shape.dims[x->shape.rank - 1];
-  HR_TRY(read_width(hr_input(k, 1), "num_lower", b.rows, &b.lower));
-  HR_TRY(read_width(hr_input(k, 2), "num_upper", b.columns, &b.upper));
+  HR_TRY(read_width(hr_input(k, 1), "num_lower", "rows", b.rows, &b.lower));
+  HR_TRY(read_width(hr_input(k, 2), "num_upper", "columns", b.columns, &b.upper));
   const int64_t count = x->count;
   HR_TRY(hr_output_take(k, 0, 0, &x->shape, &y));
   if (count == 0) return NULL;

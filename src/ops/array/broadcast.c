@@ -10,7 +10,7 @@ extern const hr_op_t hr_op_BroadcastTo, hr_op_BroadcastArgs, hr_op_BroadcastGrad
 
 /* 1. shapes */
 static hr_status_t cannot_broadcast(const char* from, const char* to) {
-  return HR_ERROR(INVALID_ARGUMENT, "Incompatible shapes: an input of shape %s cannot be broadcast to %s", from, to);
+  return HR_ERROR(INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s: the input cannot be broadcast to that", from, to);
 }
 
 static hr_status_t infer_to(hr_infer_t* s) {
@@ -54,7 +54,9 @@ static hr_status_t broadcast_to(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_vector(k, 1, "shape"));
   HR_TRY(hr_tensor_to_shape(wanted, &shape));
   const int lead = shape.rank - x->shape.rank;
-  if (lead < 0) return cannot_broadcast(hr_shape_format(&x->shape, a), hr_shape_format(&shape, b));
+  if (lead < 0)
+    return hr_status_note(cannot_broadcast(hr_shape_format(&x->shape, a), hr_shape_format(&shape, b)),
+                          "Rank of input (%d) must be no greater than rank of output shape (%d): ", (int)x->shape.rank, (int)shape.rank);
   for (int d = 0; d < x->shape.rank; ++d)
     if (x->shape.dims[d] != 1 && x->shape.dims[d] != shape.dims[lead + d])
       return cannot_broadcast(hr_shape_format(&x->shape, a), hr_shape_format(&shape, b));
@@ -116,8 +118,8 @@ static hr_status_t summed_axes(const hr_tensor_t* a, const hr_tensor_t* b, int w
 
 static hr_status_t gradient_args(hr_kernel_ctx_t* k) {
   const hr_tensor_t *a = hr_input(k, 0), *b = hr_input(k, 1);
-  HR_TRY(hr_want_vector(k, 0, "s0"));
-  HR_TRY(hr_want_vector(k, 1, "s1"));
+  HR_TRY(hr_want_vector(k, 0, "In[0] must be a vector, not of shape "));
+  HR_TRY(hr_want_vector(k, 1, "In[1] must be a vector, not of shape "));
   for (int i = 0; i < 2; ++i) {
     int64_t count;
     hr_tensor_t* out;

@@ -108,12 +108,14 @@ static void sizes_format(const hr_tensor_t* sizes, char* text, size_t room) { /*
     at += (size_t)snprintf(text + at, room - at, i ? " %lld" : "%lld", (long long)hr_tensor_index_at(sizes, i));
 }
 
-static hr_status_t offset_mismatch(int axis, int i, const hr_tensor_t* x, const hr_tensor_t* first) {
+static hr_status_t offset_mismatch(int axis, int i, const hr_tensor_t* x, const hr_tensor_t* first, int64_t at) {
   char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
   sizes_format(x, a, sizeof a);
   sizes_format(first, b, sizeof b);
   return HR_ERROR(INVALID_ARGUMENT,
-                  "All dimensions except %d must match. Input %d has shape [%s] and doesn't match input 0 with shape [%s]", axis, i, a, b);
+                  "All dimensions except %d must match. Input %d has shape [%s] and doesn't match input 0 with shape [%s], at axis %lld",
+                      axis, i, a, b,
+                  (long long)at);
 }
 
 static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
@@ -122,7 +124,7 @@ static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_scalar(k, 0, "concat_dim"));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 0), "concat_dim", &wanted));
   const hr_tensor_t* first = hr_input(k, 1);
-  HR_TRY(hr_want_vector(k, 1, "shape"));
+  HR_TRY(hr_want_vector(k, 1, "input 0 should be a vector, but got shape "));
   if (first->count > INT32_MAX) return HR_ERROR(INVALID_ARGUMENT, "shape 0 has %lld sizes, more than any tensor", (long long)first->count);
   HR_TRY(hr_status_note(hr_shape_axis(wanted, (int)first->count, &axis), "Concat dim is out of range: %lld vs. %d: ", (long long)wanted,
                         (int)first->count));
@@ -130,7 +132,7 @@ static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
     const hr_tensor_t* x = hr_input(k, 1 + i);
     int64_t next = offset;
     hr_tensor_t* out;
-    HR_TRY(hr_want_vector(k, 1 + i, "shape"));
+    HR_TRY(hr_want_vector(k, 1 + i, "each input of sizes should be a vector, but got shape "));
     if (x->count != first->count)
       return HR_ERROR(INVALID_ARGUMENT, "input %d should contain %lld elem(ents), but has %lld", i, (long long)first->count,
                       (long long)x->count);
@@ -140,7 +142,7 @@ static hr_status_t concat_offset(hr_kernel_ctx_t* k) {
       HR_TRY(hr_tensor_i64_at(x, d, &size));
       HR_TRY(hr_tensor_i64_at(first, d, &like));
       if (d != axis && size != like)
-        return offset_mismatch(axis, i, x, first);
+        return offset_mismatch(axis, i, x, first, d);
       if (d == axis && __builtin_add_overflow(offset, size, &next))
         return HR_ERROR(INVALID_ARGUMENT, "the offset of shape %d cannot be counted", i + 1);
       hr_tensor_set_index(out, d, d == axis ? offset : 0);

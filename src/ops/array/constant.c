@@ -49,8 +49,8 @@ static hr_status_t fill(hr_kernel_ctx_t* k) {
   const hr_tensor_t *dims = hr_input(k, 0), *value = hr_input(k, 1);
   hr_shape_t shape;
   hr_tensor_t* out;
-  HR_TRY(hr_want_vector(k, 0, "dims"));
-  HR_TRY(hr_want_scalar(k, 1, "value"));
+  HR_TRY(hr_want_vector(k, 0, "dims must represent a vector, got shape "));
+  HR_TRY(hr_want_scalar(k, 1, "value must represent a scalar, got shape "));
   HR_TRY(hr_tensor_to_shape(dims, &shape));
   HR_TRY(hr_output(k, 0, &shape, &out));
   if (!hr_dtype_is_plain(value->dtype)) {

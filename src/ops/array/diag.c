@@ -31,7 +31,7 @@ static hr_status_t diag(hr_kernel_ctx_t* k) {
   hr_shape_t shape;
   hr_tensor_t* y;
   hr_move_t m = {.rank = 0};
-  HR_TRY(hr_want_rank_at_least(k, 0, "diagonal", 1));
+  HR_TRY(hr_want_rank_at_least(k, 0, "Input must be at least rank 1, got shape ", 1));
   hr_shape_copy(&shape, &x->shape);
   for (int d = 0; d < x->shape.rank; ++d) HR_TRY(hr_shape_append(&shape, x->shape.dims[d]));
   HR_TRY(hr_output(k, 0, &shape, &y));

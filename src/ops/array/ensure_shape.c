@@ -24,7 +24,8 @@ static hr_status_t ensure_shape(hr_kernel_ctx_t* k) {
   char got[HR_SHAPE_TEXT], right[HR_SHAPE_TEXT];
   hr_shape_copy(&x, &hr_input(k, 0)->shape);
   if (hr_pshape_accepts(allowed, &x)) return hr_output_alias(k, 0, 0, &x);
-  return HR_ERROR(INVALID_ARGUMENT, "shape of the input %s is not compatible with the expected shape %s", hr_shape_format(&x, got),
+  return HR_ERROR(INVALID_ARGUMENT, "Shape of tensor input %s is not compatible with expected shape %s, by attr 'shape'",
+                  hr_shape_format(&x, got),
                   hr_pshape_format(allowed, right));
 }
 

@@ -18,7 +18,8 @@ static hr_status_t gathered_dims(int p_rank, const int64_t* p, int i_rank, const
     return HR_ERROR(INVALID_ARGUMENT, "batch_dims %d must not exceed the rank of indices %d nor the axis %d", batch, i_rank, axis);
   for (int d = 0; d < batch; ++d) {
     int64_t merged;
-    HR_TRY(hr_infer_merge_dim(p[d], i[d], &merged));
+    HR_TRY(hr_status_note(hr_infer_merge_dim(p[d], i[d], &merged), "params.shape[%d]: %lld should be equal to indices.shape[%d]: %lld: ", d,
+                          (long long)p[d], d, (long long)i[d]));
     out[n++] = merged;
   }
   for (int d = batch; d < axis; ++d) out[n++] = p[d];
@@ -28,9 +29,14 @@ static hr_status_t gathered_dims(int p_rank, const int64_t* p, int i_rank, const
   return NULL;
 }
 
+static hr_status_t picked_axis(int64_t wanted, int rank, int* out) {
+  return hr_status_note(hr_shape_axis(wanted, rank, out), "Shape must be at least rank %lld but is rank %d: ",
+                        (long long)(wanted < 0 ? -(wanted + 1) : wanted) + (wanted < INT64_MAX), rank);
+}
+
 static hr_status_t normal_batch(int64_t batch, int i_rank, int* out) {
   if (batch < -i_rank || batch > i_rank)
-    return HR_ERROR(INVALID_ARGUMENT, "batch_dims %lld must be in [%d, %d]", (long long)batch, -i_rank, i_rank);
+    return HR_ERROR(INVALID_ARGUMENT, "Expected batch_dims in the range [%d, %d], but got %lld", -i_rank, i_rank, (long long)batch);
   *out = (int)(batch < 0 ? batch + i_rank : batch);
   return NULL;
 }
@@ -42,7 +48,7 @@ static hr_status_t infer_gathered(hr_infer_t* s, const hr_pshape_t* p, const hr_
   if (p->rank > HR_MAX_RANK || i->rank > HR_MAX_RANK)
     return HR_ERROR(UNIMPLEMENTED, "gather from rank %d by indices of rank %d; at most %d is supported", p->rank, i->rank, HR_MAX_RANK);
   if (p->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "params must be at least 1 dimensional, not a scalar");
-  HR_TRY(hr_shape_axis(axis_value, p->rank, &axis));
+  HR_TRY(picked_axis(axis_value, p->rank, &axis));
   HR_TRY(normal_batch(batch_value, i->rank, &batch));
   HR_TRY(gathered_dims(p->rank, p->dims, i->rank, i->dims, axis, batch, dims, &rank));
   return hr_infer_set_dims(s, 0, rank, dims);
@@ -128,7 +134,7 @@ static hr_status_t gather_from(hr_kernel_ctx_t* k, const hr_tensor_t* params, in
   hr_shape_t shape;
   hr_tensor_t* out;
   if (p->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "params must be at least 1 dimensional, not a scalar");
-  HR_TRY(hr_shape_axis(axis_value, p->rank, &axis));
+  HR_TRY(picked_axis(axis_value, p->rank, &axis));
   HR_TRY(normal_batch(batch_value, indices->shape.rank, &batch));
   HR_TRY(gathered_dims(p->rank, p->dims, indices->shape.rank, indices->shape.dims, axis, batch, dims, &rank));
   HR_TRY(hr_shape_make(rank, dims, &shape));
@@ -165,7 +171,7 @@ static hr_status_t batch_prepare(hr_prepare_ctx_t* p, void* prepared) {
 
 static hr_status_t gather(hr_kernel_ctx_t* k) {
   int64_t axis = 0;
-  if (hr_input_count(k) == 3) HR_TRY(hr_tensor_scalar_i64(hr_input(k, 2), "axis", &axis));
+  if (hr_input_count(k) == 3) HR_TRY(hr_tensor_scalar_i64(hr_input(k, 2), "axis must be scalar, not of shape ", &axis));
   return gather_from(k, hr_input(k, 0), axis, *(int64_t*)hr_prepared(k));
 }
 

@@ -89,6 +89,7 @@ static hr_status_t gather_nd(hr_kernel_ctx_t* k) {
   pick_t p = {.params = hr_input(k, 0), .indices = hr_input(k, 1), .ignores = *(bool*)hr_prepared(k)};
   const hr_shape_t *x = &p.params->shape, *i = &p.indices->shape;
   hr_shape_t shape = hr_shape_scalar();
+  char text[HR_SHAPE_TEXT];
   HR_TRY(hr_want_rank_at_least(k, 1, "indices", 1));
   const int64_t n = i->dims[i->rank - 1];
   if (n > x->rank)
@@ -99,7 +100,8 @@ static hr_status_t gather_nd(hr_kernel_ctx_t* k) {
   const int64_t slices = hr_shape_count(&shape);
   for (int d = p.n; d < x->rank; ++d) HR_TRY(hr_shape_append(&shape, x->dims[d]));
   if (slices > 0 && p.params->count == 0 && p.n > 0)
-    return HR_ERROR(INVALID_ARGUMENT, "Requested more than 0 entries, but params is empty");
+    return HR_ERROR(INVALID_ARGUMENT, "Requested more than 0 entries, but params is empty.  Params shape: %s",
+                    hr_shape_format(x, text));
   hr_iterate_strides(x, p.steps);
   p.block = hr_shape_count_range(x, p.n, x->rank);
   HR_TRY(hr_output(k, 0, &shape, &p.out));

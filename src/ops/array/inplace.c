@@ -21,7 +21,7 @@ static hr_status_t infer_empty(hr_infer_t* s) {
 static hr_status_t empty(hr_kernel_ctx_t* k) {
   hr_shape_t shape;
   hr_tensor_t* y;
-  HR_TRY(hr_want_vector(k, 0, "shape"));
+  HR_TRY(hr_want_vector(k, 0, "shape must be a vector, got shape "));
   HR_TRY(hr_tensor_to_shape(hr_input(k, 0), &shape));
   HR_TRY(hr_output(k, 0, &shape, &y));
   if (hr_dtype_is_plain(y->dtype)) memset(y->data, 0, hr_tensor_bytes(y));

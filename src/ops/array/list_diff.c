@@ -39,8 +39,8 @@ static hr_status_t list_diff(hr_kernel_ctx_t* k) {
   const hr_tensor_t *x = hr_input(k, 0), *y = hr_input(k, 1);
   const hr_element_items_t items = {y, 1, 1, y->count};
   hr_element_set_t set;
-  HR_TRY(hr_want_vector(k, 0, "x"));
-  HR_TRY(hr_want_vector(k, 1, "y"));
+  HR_TRY(hr_want_vector(k, 0, "x should be a 1D vector, not of shape "));
+  HR_TRY(hr_want_vector(k, 1, "y should be a 1D vector, not of shape "));
   if (hr_output_dtype(k, 1) == HR_I32 && x->count > INT32_MAX)
     return HR_ERROR(INVALID_ARGUMENT, "%lld elements cannot be numbered by int32", (long long)x->count);
   HR_TRY(hr_element_set_init(&set, &items, y->count));

@@ -23,19 +23,23 @@ static hr_status_t laid_out_size(hr_matrix_diag_t* d, int64_t longest) {
     d->rows = least_rows;
   else if (d->columns == -1)
     d->columns = least_columns;
-  if (d->rows < least_rows || d->columns < least_columns)
-    return HR_ERROR(INVALID_ARGUMENT, "%lld rows and %lld columns are too few: at least %lld and %lld are needed", (long long)d->rows,
-                    (long long)d->columns, (long long)least_rows, (long long)least_columns);
+  if (d->rows < least_rows)
+    return HR_ERROR(INVALID_ARGUMENT, "The number of rows is too small: %lld, at least %lld needed", (long long)d->rows,
+                    (long long)least_rows);
+  if (d->columns < least_columns)
+    return HR_ERROR(INVALID_ARGUMENT, "The number of columns is too small: %lld, at least %lld needed", (long long)d->columns,
+                    (long long)least_columns);
   if (d->rows != least_rows && d->columns != least_columns)
-    return HR_ERROR(INVALID_ARGUMENT, "%lld rows and %lld columns do not fit the diagonals: rows should be %lld or columns %lld",
+    return HR_ERROR(INVALID_ARGUMENT, "The number of rows or columns is not consistent with the specified d_lower, d_upper, and diagonal: "
+                    "%lld rows and %lld columns, but rows should be %lld or columns %lld",
                     (long long)d->rows, (long long)d->columns, (long long)least_rows, (long long)least_columns);
   return hr_matrix_diag_fit(d);
 }
 
 static hr_status_t check_lines(const hr_matrix_diag_t* d, int64_t lines) { /* the band's line axis */
   if (d->k0 == d->k1 || lines == d->k1 - d->k0 + 1) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "the number of diagonals provided, %lld, is not what diag_index asks for, %lld", (long long)lines,
-                  (long long)(d->k1 - d->k0 + 1));
+  return HR_ERROR(INVALID_ARGUMENT, "The number of diagonals provided in the input does not match the lower_diag_index and "
+                  "upper_diag_index range: %lld, not %lld", (long long)lines, (long long)(d->k1 - d->k0 + 1));
 }
 
 /* 2. shapes */
@@ -164,14 +168,17 @@ static hr_status_t matrix_diag(hr_kernel_ctx_t* k) {
   hr_shape_t shape;
   hr_tensor_t* y;
   d.rows = d.columns = -1;
-  HR_TRY(hr_want_rank_at_least(k, 0, "diagonal", 1));
+  HR_TRY(hr_want_rank_at_least(k, 0, "diagonal must be at least 1-dim, received shape: ", 1));
   if (bands) {
     HR_TRY(hr_matrix_diag_range(hr_input(k, 1), &d.k0, &d.k1));
+    HR_TRY(hr_want_scalar(k, 2, "num_rows"));
+    HR_TRY(hr_want_scalar(k, 3, "num_cols"));
     HR_TRY(hr_tensor_scalar_i64(hr_input(k, 2), "num_rows", &d.rows));
     HR_TRY(hr_tensor_scalar_i64(hr_input(k, 3), "num_cols", &d.columns));
   }
   const int lead = x->shape.rank - (d.k0 == d.k1 ? 1 : 2);
-  if (lead < 0) return HR_ERROR(INVALID_ARGUMENT, "several diagonals need a matrix of them, not rank %d", (int)x->shape.rank);
+  if (lead < 0)
+    return HR_ERROR(INVALID_ARGUMENT, "diagonal must be at least 2-dim to hold several diagonals, received rank %d", (int)x->shape.rank);
   HR_TRY(check_lines(&d, x->shape.dims[lead]));
   HR_TRY(laid_out_size(&d, x->shape.dims[x->shape.rank - 1]));
   HR_TRY(hr_shape_make(lead, x->shape.dims, &shape));
@@ -186,7 +193,7 @@ static hr_status_t matrix_diag(hr_kernel_ctx_t* k) {
 /* The band of input 0, which `input` (-1: none) asks for, and its shape. */
 static hr_status_t band_of_input(hr_kernel_ctx_t* k, int input, hr_matrix_diag_t* d, hr_shape_t* out_shape) {
   const hr_shape_t* x = &hr_input(k, 0)->shape;
-  HR_TRY(hr_want_rank_at_least(k, 0, "input", 2));
+  HR_TRY(hr_want_rank_at_least(k, 0, "input must be at least 2-dim, received shape: ", 2));
   if (input >= 0) HR_TRY(hr_matrix_diag_range(hr_input(k, input), &d->k0, &d->k1));
   d->rows = x->dims[x->rank - 2];
   d->columns = x->dims[x->rank - 1];
@@ -204,6 +211,7 @@ static hr_status_t matrix_diag_part(hr_kernel_ctx_t* k) {
   hr_tensor_t* y;
   HR_TRY(band_of_input(k, bands ? 1 : -1, &d, &shape));
   HR_TRY(hr_output(k, 0, &shape, &y));
+  if (bands) HR_TRY(hr_want_scalar(k, 2, "padding_value"));
   if (d.k0 != d.k1) HR_TRY(fill_padding(k, y, 2));
   return x->count == 0 ? NULL : move_band(k, &d, hr_shape_count_range(&x->shape, 0, x->shape.rank - 2), y, x, false);
 }
@@ -215,9 +223,10 @@ static hr_status_t matrix_set_diag(hr_kernel_ctx_t* k) {
   hr_tensor_t* y;
   char got[HR_SHAPE_TEXT], right[HR_SHAPE_TEXT];
   HR_TRY(band_of_input(k, hr_input_count(k) > 2 ? 2 : -1, &d, &wanted));
+  HR_TRY(hr_want_rank_at_least(k, 1, "diagonal must be at least 1-dim, received shape: ", 1));
   if (!hr_shape_equal(&wanted, &diagonal->shape))
-    return HR_ERROR(INVALID_ARGUMENT, "the diagonal must have shape %s, not %s", hr_shape_format(&wanted, right),
-                    hr_shape_format(&diagonal->shape, got));
+    return HR_ERROR(INVALID_ARGUMENT, "first dimensions of diagonal don't match the input's, or its band: it must have shape %s, not %s",
+                    hr_shape_format(&wanted, right), hr_shape_format(&diagonal->shape, got));
   HR_TRY(hr_output_take(k, 0, 0, &x.shape, &y));
   if (y->data != x.data) HR_TRY(hr_tensor_copy_elements(y, 0, &x, 0, x.count));
   return x.count == 0 ? NULL : move_band(k, &d, hr_shape_count_range(&x.shape, 0, x.shape.rank - 2), y, diagonal, true);

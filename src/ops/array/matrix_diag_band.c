@@ -3,8 +3,11 @@
 #include "ops/array/matrix_diag.h"
 
 hr_status_t hr_matrix_diag_range(const hr_tensor_t* k, int64_t* k0, int64_t* k1) {
-  if (k->shape.rank > 1 || k->count < 1 || k->count > 2)
-    return HR_ERROR(INVALID_ARGUMENT, "diag_index must be a scalar or a vector of 1 or 2 elements, but has %lld", (long long)k->count);
+  char text[HR_SHAPE_TEXT];
+  if (k->shape.rank > 1)
+    return HR_ERROR(INVALID_ARGUMENT, "diag_index must be a scalar or vector, received shape: %s", hr_shape_format(&k->shape, text));
+  if (k->count < 1 || k->count > 2)
+    return HR_ERROR(INVALID_ARGUMENT, "diag_index must have only one or two elements, received %lld elements", (long long)k->count);
   HR_TRY(hr_tensor_i64_at(k, 0, k0));
   HR_TRY(hr_tensor_i64_at(k, k->count - 1, k1));
   if (*k0 > *k1)
@@ -17,8 +20,8 @@ hr_status_t hr_matrix_diag_fit(hr_matrix_diag_t* d) {
   const int64_t ks[2] = {d->k0, d->k1};
   for (int i = 0; i < 2; ++i)
     if (ks[i] != 0 && (ks[i] <= -d->rows || ks[i] >= d->columns))
-      return HR_ERROR(INVALID_ARGUMENT, "diag_index %lld is out of bound: a matrix of %lld x %lld has those from %lld to %lld",
-                      (long long)ks[i], (long long)d->rows, (long long)d->columns, (long long)(1 - d->rows), (long long)(d->columns - 1));
+      return HR_ERROR(INVALID_ARGUMENT, "%s is out of bound: %lld. It must be between %lld and %lld, both excluded",
+                      i == 0 ? "lower_diag_index" : "upper_diag_index", (long long)ks[i], (long long)-d->rows, (long long)d->columns);
   const int64_t high = d->rows + (d->k1 < 0 ? d->k1 : 0), wide = d->columns - (d->k0 > 0 ? d->k0 : 0);
   d->longest = high < wide ? high : wide;
   return NULL;

@@ -13,8 +13,9 @@ extern const hr_op_t hr_op_MirrorPad, hr_op_MirrorPadGrad;
 /* 1. the rule: a frame is at most as wide as there are elements to mirror */
 static hr_status_t check_frame(int axis, int64_t dim, int64_t before, int64_t after, int64_t offset) {
   if (before <= dim - offset && after <= dim - offset) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "paddings must be no greater than %lld, the elements that axis %d can mirror: %lld, %lld given",
-                  (long long)(dim - offset < 0 ? 0 : dim - offset), axis, (long long)before, (long long)after);
+  return HR_ERROR(INVALID_ARGUMENT, "paddings must be %s the dimension size: %lld, %lld %s %lld, the size of axis %d",
+                  offset ? "less than" : "no greater than", (long long)before, (long long)after, offset ? "not less than" : "greater than",
+                  (long long)dim, axis);
 }
 static int64_t offset_of(const hr_node_attrs_t* attrs) { return hr_str_is(hr_attrs_str(attrs, "mode"), "REFLECT") ? 1 : 0; }
 

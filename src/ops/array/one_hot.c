@@ -17,7 +17,7 @@ static hr_status_t new_axis(int64_t wanted, int rank, int* out) { /* -1 or 0..ra
 
 static hr_status_t read_depth(const hr_tensor_t* t, int64_t* out) {
   HR_TRY(hr_tensor_scalar_i64(t, "depth", out));
-  return *out >= 0 ? NULL : HR_ERROR(INVALID_ARGUMENT, "depth must be non-negative, got %lld", (long long)*out);
+  return *out >= 0 ? NULL : HR_ERROR(INVALID_ARGUMENT, "depth must be non-negative, got: %lld", (long long)*out);
 }
 
 /* 2. shape */

@@ -41,6 +41,11 @@ static hr_status_t infer_unpack(hr_infer_t* s) {
 }
 
 /* 2. kernels */
+static hr_status_t own_axis(const hr_kernel_ctx_t* k, int rank, int* out) {
+  const int64_t wanted = *(const int64_t*)hr_prepared(k);
+  return hr_status_note(hr_shape_axis(wanted, rank, out), "axis = %lld not in [%d, %d): ", (long long)wanted, -rank, rank);
+}
+
 static hr_status_t axis_prepare(hr_prepare_ctx_t* p, void* prepared) {
   *(int64_t*)prepared = hr_attrs_int(p->attrs, "axis");
   return NULL;
@@ -52,8 +57,8 @@ static hr_status_t pack(hr_kernel_ctx_t* k) {
   int axis;
   hr_shape_t shape = hr_shape_scalar();
   hr_tensor_t* out;
-  HR_TRY(hr_shape_axis(*(int64_t*)hr_prepared(k), x->rank + 1, &axis));
-  for (int i = 1; i < count; ++i) HR_TRY(hr_want_same_shape(k, 0, i));
+  HR_TRY(own_axis(k, x->rank + 1, &axis));
+  for (int i = 1; i < count; ++i) HR_TRY(hr_status_note(hr_want_same_shape(k, 0, i), "Shapes of all inputs must match: "));
   for (int d = 0; d <= x->rank; ++d) HR_TRY(hr_shape_append(&shape, d < axis ? x->dims[d] : d == axis ? count : x->dims[d - 1]));
   if (count == 1) return hr_output_alias(k, 0, 0, &shape);
   HR_TRY(hr_output(k, 0, &shape, &out));
@@ -65,11 +70,10 @@ static hr_status_t unpack(hr_kernel_ctx_t* k) {
   const int parts = hr_output_count(k);
   int axis;
   hr_shape_t shape = hr_shape_scalar();
-  HR_TRY(hr_want_rank_at_least(k, 0, "value", 1));
-  HR_TRY(hr_shape_axis(*(int64_t*)hr_prepared(k), x.shape.rank, &axis));
+  char text[HR_SHAPE_TEXT];
+  HR_TRY(own_axis(k, x.shape.rank, &axis));
   if (x.shape.dims[axis] != parts)
-    return HR_ERROR(INVALID_ARGUMENT, "Input shape axis %d has size %lld, which must equal num = %d", axis, (long long)x.shape.dims[axis],
-                    parts);
+    return HR_ERROR(INVALID_ARGUMENT, "Input shape axis %d must equal %d, got shape %s", axis, parts, hr_shape_format(&x.shape, text));
   for (int d = 0; d < x.shape.rank; ++d)
     if (d != axis) HR_TRY(hr_shape_append(&shape, x.shape.dims[d]));
   if (parts == 1) return hr_output_alias(k, 0, 0, &shape);

@@ -49,8 +49,12 @@ static hr_status_t float_length(double a, double b, double d, int64_t* out) {
 }
 
 static hr_status_t range_length(const hr_tensor_t* start, const hr_tensor_t* limit, const hr_tensor_t* delta, int64_t* out) {
-  if (start->count != 1 || limit->count != 1 || delta->count != 1)
-    return HR_ERROR(INVALID_ARGUMENT, "start, limit and delta must be scalars");
+  static const char* const names[] = {"start", "limit", "delta"};
+  const hr_tensor_t* const given[] = {start, limit, delta};
+  char text[HR_SHAPE_TEXT];
+  for (int i = 0; i < 3; ++i)
+    if (given[i]->count != 1)
+      return HR_ERROR(INVALID_ARGUMENT, "%s must be a scalar, not shape %s", names[i], hr_shape_format(&given[i]->shape, text));
   if (hr_dtype_in(start->dtype, HR_M_INTEGER)) return integer_length(start, limit, delta, out);
   return float_length(number_of(start), number_of(limit), number_of(delta), out);
 }
@@ -130,6 +134,7 @@ static hr_status_t linspace(hr_kernel_ctx_t* k) {
   hr_tensor_t* out;
   HR_TRY(hr_want_scalar(k, 0, "start"));
   HR_TRY(hr_want_scalar(k, 1, "stop"));
+  HR_TRY(hr_want_scalar(k, 2, "num"));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 2), "num", &n));
   if (n <= 0) return HR_ERROR(INVALID_ARGUMENT, "Requires num > 0: %lld", (long long)n);
   const double a = number_of(hr_input(k, 0)), b = number_of(hr_input(k, 1)), step = n > 1 ? (b - a) / (double)(n - 1) : 0;

@@ -60,6 +60,8 @@ static hr_status_t read_dims(const hr_tensor_t* t, hr_shape_t* out) {
     char text[HR_SHAPE_TEXT];
     return HR_ERROR(INVALID_ARGUMENT, "sizes input must be 1-D, not of shape %s", hr_shape_format(&t->shape, text));
   }
+  if (t->count >= 254)
+    return HR_ERROR(INVALID_ARGUMENT, "too many dimensions: must be < 254, but received %lld", (long long)t->count);
   if (t->count > HR_MAX_RANK)
     return HR_ERROR(UNIMPLEMENTED, "a shape of rank %lld; at most %d is supported", (long long)t->count, HR_MAX_RANK);
   out->rank = (int32_t)t->count;
@@ -72,7 +74,8 @@ static hr_status_t squeeze_mask(const int64_t* axes, int count, int rank, uint32
   uint32_t mask = 0;
   for (int i = 0; i < count; ++i) {
     int axis;
-    HR_TRY(hr_shape_axis(axes[i], rank, &axis));
+    HR_TRY(hr_status_note(hr_shape_axis(axes[i], rank, &axis), "Tried to squeeze dim index %lld for tensor with %d dimensions: ",
+                          (long long)axes[i], rank));
     mask |= UINT32_C(1) << axis;
   }
   *out_mask = mask;
@@ -149,8 +152,9 @@ static hr_status_t expand(hr_kernel_ctx_t* k) {
   hr_shape_t shape = hr_shape_scalar();
   int64_t wanted;
   int axis;
-  HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "axis", &wanted));
-  HR_TRY(hr_shape_axis(wanted, x->rank + 1, &axis));
+  HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "'dim' must be a tensor with a single value, not of shape ", &wanted));
+  HR_TRY(hr_status_note(hr_shape_axis(wanted, x->rank + 1, &axis), "Tried to expand dim index %lld for tensor with %d dimensions: ",
+                        (long long)wanted, (int)x->rank));
   for (int i = 0; i <= x->rank; ++i) HR_TRY(hr_shape_append(&shape, i < axis ? x->dims[i] : i == axis ? 1 : x->dims[i - 1]));
   return hr_output_alias(k, 0, 0, &shape);
 }

@@ -28,12 +28,12 @@ static hr_status_t listed_axes(const hr_tensor_t* list, int rank, uint32_t* out_
 
 static hr_status_t sequence_axes(int64_t seq_value, int64_t batch_value, int rank, int* seq, int* batch) {
   if (seq_value < 0 || seq_value >= rank)
-    return HR_ERROR(INVALID_ARGUMENT, "seq_dim must be in [0, %d), but is %lld", rank, (long long)seq_value);
+    return HR_ERROR(INVALID_ARGUMENT, "seq_dim must be < input rank (%lld vs. %d) and not negative", (long long)seq_value, rank);
   if (batch_value < -rank || batch_value >= rank)
-    return HR_ERROR(INVALID_ARGUMENT, "batch_dim must be in [0, %d), but is %lld", rank, (long long)batch_value);
+    return HR_ERROR(INVALID_ARGUMENT, "batch_dim must be < input rank (%lld vs. %d) and at least -rank", (long long)batch_value, rank);
   *seq = (int)seq_value;
   *batch = (int)(batch_value < 0 ? batch_value + rank : batch_value);
-  if (*seq == *batch) return HR_ERROR(INVALID_ARGUMENT, "batch_dim and seq_dim must differ, but both are %d", *seq);
+  if (*seq == *batch) return HR_ERROR(INVALID_ARGUMENT, "batch_dim == seq_dim == %d, but they must differ", *seq);
   return NULL;
 }
 
@@ -137,17 +137,18 @@ static hr_status_t reverse_sequence(hr_kernel_ctx_t* k) {
   const sequence_t* q = hr_prepared(k);
   int seq, batch;
   hr_tensor_t* y;
-  HR_TRY(hr_want_vector(k, 1, "seq_lengths"));
+  HR_TRY(hr_want_vector(k, 1, "seq_lengths must be 1-dim, not of shape "));
   HR_TRY(sequence_axes(q->seq, q->batch, x->shape.rank, &seq, &batch));
   if (lengths->count != x->shape.dims[batch])
-    return HR_ERROR(INVALID_ARGUMENT, "Length of seq_lengths != size of the batch axis (%lld vs. %lld)", (long long)lengths->count,
+    return HR_ERROR(INVALID_ARGUMENT, "Length of seq_lengths != input.dims(%d), (%lld vs. %lld)", batch, (long long)lengths->count,
                     (long long)x->shape.dims[batch]);
   for (int64_t b = 0; b < lengths->count; ++b) {
     int64_t length;
     HR_TRY(hr_tensor_i64_at(lengths, b, &length));
     if (length < 0 || length > x->shape.dims[seq])
-      return HR_ERROR(INVALID_ARGUMENT, "seq_lens(%lld) = %lld is not in [0, %lld]", (long long)b, (long long)length,
-                      (long long)x->shape.dims[seq]);
+      return length < 0 ? HR_ERROR(INVALID_ARGUMENT, "seq_lens(%lld) < 0: it is %lld", (long long)b, (long long)length)
+                        : HR_ERROR(INVALID_ARGUMENT, "seq_lens(%lld) > input.dims(%d): %lld > %lld", (long long)b, seq, (long long)length,
+                                   (long long)x->shape.dims[seq]);
   }
   HR_TRY(hr_output(k, 0, &x->shape, &y));
   for (int64_t b = 0; b < lengths->count && y->count > 0; ++b) {

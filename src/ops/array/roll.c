@@ -22,7 +22,11 @@ static hr_status_t infer(hr_infer_t* s) {
 /* The sum of the shifts of each axis, 0 <= shift < size. */
 static hr_status_t read_shifts(const hr_kernel_ctx_t* k, const hr_shape_t* x, int64_t* shifts) {
   const hr_tensor_t *shift = hr_input(k, 1), *axes = hr_input(k, 2);
-  if (shift->shape.rank > 1 || axes->shape.rank > 1) return HR_ERROR(INVALID_ARGUMENT, "shift and axis must be scalars or vectors");
+  char text[HR_SHAPE_TEXT];
+  for (int i = 1; i < 3; ++i)
+    if (hr_input(k, i)->shape.rank > 1)
+      return HR_ERROR(INVALID_ARGUMENT, "%s must be a scalar or a 1-D vector. Found: %s", i == 1 ? "shift" : "axis",
+                      hr_shape_format(&hr_input(k, i)->shape, text));
   if (shift->count != axes->count)
     return HR_ERROR(INVALID_ARGUMENT, "shift and axis must have the same size, not %lld and %lld", (long long)shift->count,
                     (long long)axes->count);
@@ -60,7 +64,7 @@ static hr_status_t roll(hr_kernel_ctx_t* k) {
   int64_t shifts[HR_MAX_RANK];
   uint32_t moving = 0;
   hr_tensor_t* y;
-  HR_TRY(hr_want_rank_at_least(k, 0, "input", 1));
+  HR_TRY(hr_want_rank_at_least(k, 0, "input must be 1-D or higher, not of shape ", 1));
   HR_TRY(read_shifts(k, &x->shape, shifts));
   for (int d = 0; d < x->shape.rank; ++d) moving |= (uint32_t)(shifts[d] != 0) << d;
   HR_TRY(hr_output(k, 0, &x->shape, &y));

@@ -12,7 +12,8 @@ static hr_status_t slice_size(int axis, int64_t dim, int64_t begin, int64_t size
   if (begin < 0 || (dim >= 0 && begin > dim))
     return HR_ERROR(INVALID_ARGUMENT, "Expected begin[%d] in [0, %lld], but got %lld", axis, (long long)dim, (long long)begin);
   if (size < -1 || (dim >= 0 && size > dim - begin))
-    return HR_ERROR(INVALID_ARGUMENT, "Expected size[%d] in [-1, %lld], but got %lld", axis, (long long)(dim < 0 ? INT64_MAX : dim - begin),
+    return HR_ERROR(INVALID_ARGUMENT, "Expected size[%d] in [0, %lld], but got %lld (-1 takes all that is left)", axis,
+                    (long long)(dim < 0 ? INT64_MAX : dim - begin),
                     (long long)size);
   *out = size >= 0 ? size : dim < 0 ? -1 : dim - begin;
   return NULL;
@@ -53,12 +54,12 @@ static hr_status_t slice(hr_kernel_ctx_t* k) {
   const hr_tensor_t *x = hr_input(k, 0), *begins = hr_input(k, 1), *sizes = hr_input(k, 2);
   int64_t begin[HR_MAX_RANK], size[HR_MAX_RANK], one[HR_MAX_RANK];
   hr_shape_t shape;
-  HR_TRY(hr_want_vector(k, 1, "begin"));
-  HR_TRY(hr_want_vector(k, 2, "size"));
+  HR_TRY(hr_want_vector(k, 1, "Expected begin to be a 1-D tensor, but got shape "));
+  HR_TRY(hr_want_vector(k, 2, "Expected size to be a 1-D tensor, but got shape "));
   if (begins->count != x->shape.rank || sizes->count != x->shape.rank)
-    return HR_ERROR(INVALID_ARGUMENT, "Expected begin and size arguments to be 1-D tensors with an element per axis: "
-                    "%lld and %lld for rank %d", (long long)begins->count,
-                    (long long)sizes->count, (int)x->shape.rank);
+    return HR_ERROR(INVALID_ARGUMENT, "Expected begin and size arguments to be 1-D tensors of size %d, but got shapes [%lld] and "
+                    "[%lld] instead",
+                    (int)x->shape.rank, (long long)begins->count, (long long)sizes->count);
   for (int d = 0; d < x->shape.rank; ++d) {
     HR_TRY(hr_tensor_i64_at(begins, d, &begin[d]));
     HR_TRY(hr_tensor_i64_at(sizes, d, &size[d]));

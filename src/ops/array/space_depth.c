@@ -96,7 +96,8 @@ static hr_status_t move(hr_kernel_ctx_t* k, bool to_depth) {
   hr_shape_t shape;
   hr_tensor_t* y;
   hr_move_t m = {.rank = 0};
-  HR_TRY(hr_want_rank(k, 0, "input", l->rank));
+  HR_TRY(hr_status_note(hr_want_rank(k, 0, "input", l->rank), "Input rank should be %d instead of %d: ", l->rank,
+                        (int)hr_input(k, 0)->shape.rank));
   HR_TRY(moved_dims(l, to_depth, x->shape.dims, dims));
   HR_TRY(hr_shape_make(l->rank, dims, &shape));
   HR_TRY(hr_output(k, 0, &shape, &y));

@@ -66,8 +66,8 @@ static hr_status_t lay_out(const hr_strided_masks_t* m, const hr_tensor_t* begin
       l->out_from[l->out_count++] = NEW_AXIS;
     } else {
       if (axis == rank)
-        return HR_ERROR(INVALID_ARGUMENT, "Index out of range: entry %d indexes dimension %d of an input of only %d dimensions", i, axis,
-                        rank);
+        return HR_ERROR(INVALID_ARGUMENT, "%sIndex out of range using input dim %d; input has only %d dims (entry %d of the indices)",
+                        rank == 0 ? "Attempting to slice scalar input. " : "", axis, rank, i);
       entry_t* e = &l->axes[axis];
       *e = (entry_t){.begin_masked = m->begin >> i & 1, .end_masked = m->end >> i & 1, .shrinks = m->shrink_axis >> i & 1};
       HR_TRY(read_entry(begin, i, &e->begin));

@@ -50,10 +50,10 @@ static hr_status_t tile(hr_kernel_ctx_t* k) {
   hr_shape_t shape = {.rank = rank};
   hr_tensor_t* y;
   hr_move_t m = {.rank = 0};
-  HR_TRY(hr_want_vector(k, 1, "multiples"));
+  HR_TRY(hr_want_vector(k, 1, "Expected multiples to be 1-D, but got shape "));
   if (multiples->count != rank)
-    return HR_ERROR(INVALID_ARGUMENT, "Expected multiples argument to have an element per axis, but it has %lld for "
-                    "rank %d", (long long)multiples->count, rank);
+    return HR_ERROR(INVALID_ARGUMENT, "Expected multiples argument to be a vector of length %d but got length %lld", rank,
+                    (long long)multiples->count);
   for (int d = 0; d < rank; ++d) HR_TRY(tiled_size(multiples, d, x->shape.dims[d], &times[d], &shape.dims[d]));
   HR_TRY(hr_shape_check(&shape));
   if (hr_shape_equal(&shape, &x->shape)) return hr_output_alias(k, 0, 0, &shape);

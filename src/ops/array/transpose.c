@@ -22,9 +22,10 @@ static hr_status_t read_perm(const hr_tensor_t* t, int rank, int* perm) {
     if (axis < -rank || axis >= rank)
       return HR_ERROR(INVALID_ARGUMENT, "perm[%d] = %lld is out of range [%d, %d)", i, (long long)axis, -rank, rank);
     perm[i] = (int)(axis < 0 ? axis + rank : axis);
-    if (seen >> perm[i] & 1) return HR_ERROR(INVALID_ARGUMENT, "%d is duplicated, so an axis is missing from perm", perm[i]);
     seen |= UINT32_C(1) << perm[i];
   }
+  for (int i = 0; i < rank; ++i)
+    if (!(seen >> i & 1)) return HR_ERROR(INVALID_ARGUMENT, "%d is missing from perm, which names another axis twice", i);
   return NULL;
 }
 
@@ -112,7 +113,7 @@ static hr_status_t conjugate(hr_kernel_ctx_t* k) { /* complex types */
 static hr_status_t invert(hr_kernel_ctx_t* k) {
   const hr_tensor_t* x = hr_input(k, 0);
   hr_tensor_t* y;
-  HR_TRY(hr_want_vector(k, 0, "x"));
+  HR_TRY(hr_want_vector(k, 0, "invert_permutation expects a 1D vector, not one of shape "));
   HR_TRY(hr_output(k, 0, &x->shape, &y));
   memset(y->data, 0xff, hr_tensor_bytes(y)); /* -1: not met yet */
   for (int64_t i = 0; i < x->count; ++i) {

@@ -19,12 +19,13 @@ static hr_status_t infer(hr_infer_t* s) {
 /* The axis input: a vector of none (then x is a vector) or one axis. */
 static hr_status_t read_axis(const hr_tensor_t* t, int rank, int* out) {
   int64_t wanted;
-  if (t->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "axis must be a vector, not of rank %d", (int)t->shape.rank);
-  if (t->count > 1) return HR_ERROR(INVALID_ARGUMENT, "axis must have at most one element, not %lld", (long long)t->count);
+  if (t->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "axis expects a 1D vector, not rank %d", (int)t->shape.rank);
+  if (t->count > 1) return HR_ERROR(INVALID_ARGUMENT, "axis does not support input tensors larger than 1 elements, got %lld",
+                                    (long long)t->count);
   *out = 0;
-  if (t->count == 0) return rank == 1 ? NULL : HR_ERROR(INVALID_ARGUMENT, "without an axis x must be a vector, not of rank %d", rank);
+  if (t->count == 0) return rank == 1 ? NULL : HR_ERROR(INVALID_ARGUMENT, "without an axis unique expects a 1D vector, not rank %d", rank);
   HR_TRY(hr_tensor_i64_at(t, 0, &wanted));
-  return hr_shape_axis(wanted, rank, out);
+  return hr_status_note(hr_shape_axis(wanted, rank, out), "axis has to be between [-%d, %d): ", rank, rank);
 }
 
 static hr_status_t infer_v2(hr_infer_t* s) {
@@ -100,7 +101,7 @@ static hr_status_t unique_along(hr_kernel_ctx_t* k, int axis) {
 }
 
 static hr_status_t unique(hr_kernel_ctx_t* k) {
-  HR_TRY(hr_want_vector(k, 0, "x"));
+  HR_TRY(hr_want_vector(k, 0, "unique expects a 1D vector, not one of shape "));
   return unique_along(k, 0);
 }
 

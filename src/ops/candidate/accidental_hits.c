@@ -70,8 +70,8 @@ static hr_status_t accidental_hits(hr_kernel_ctx_t* k) {
   const hr_tensor_t *classes = hr_input(k, 0), *samples = hr_input(k, 1);
   const int64_t num_true = *(const int64_t*)hr_prepared(k);
   hits_t hits = {0};
-  HR_TRY(hr_want_rank(k, 0, "true_classes", 2));
-  HR_TRY(hr_want_vector(k, 1, "sampled_candidates"));
+  HR_TRY(hr_want_rank(k, 0, "true_classes must be a batch_size * num_true matrix, not of shape ", 2));
+  HR_TRY(hr_want_vector(k, 1, "sampled_candidates must be a vector, not of shape "));
   if (classes->shape.dims[1] != num_true)
     return HR_ERROR(INVALID_ARGUMENT, "true_classes have %lld columns; num_true is %lld", (long long)classes->shape.dims[1],
                     (long long)num_true);

@@ -62,9 +62,11 @@ static hr_status_t candidates_prepare(hr_prepare_ctx_t* p, void* prepared) {
 static hr_status_t check_classes(const hr_kernel_ctx_t* k, const candidates_t* c) {
   const hr_tensor_t* classes = hr_input(k, 0);
   char text[HR_SHAPE_TEXT];
-  if (classes->shape.rank != 2 || classes->shape.dims[1] != c->num_true)
-    return HR_ERROR(INVALID_ARGUMENT, "true_classes have shape %s; [batch, %lld] was expected", hr_shape_format(&classes->shape, text),
-                    (long long)c->num_true);
+  if (classes->shape.rank != 2)
+    return HR_ERROR(INVALID_ARGUMENT, "true_classes must be a matrix, not of shape %s", hr_shape_format(&classes->shape, text));
+  if (classes->shape.dims[1] != c->num_true)
+    return HR_ERROR(INVALID_ARGUMENT, "true_classes must have num_true columns, expected: %lld was: %lld", (long long)c->num_true,
+                    (long long)classes->shape.dims[1]);
   for (int64_t i = 0; i < classes->count; ++i) {
     const int64_t value = ((const int64_t*)classes->data)[i];
     if (value < 0 || value >= c->sampler.range)

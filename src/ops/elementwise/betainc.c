@@ -41,12 +41,14 @@ static hr_status_t beta_chunk(void* arg, int64_t begin, int64_t end, int chunk) 
 static hr_status_t betainc(hr_kernel_ctx_t* k) {
   beta_t b = {{hr_input(k, 0), hr_input(k, 1), hr_input(k, 2)}, NULL};
   const hr_tensor_t* whole = NULL;
+  int at = 0;
   for (int i = 0; i < 3; ++i) {
     char first[HR_SHAPE_TEXT], other[HR_SHAPE_TEXT];
     if (b.in[i]->shape.rank == 0) continue;
     if (whole && !hr_shape_equal(&whole->shape, &b.in[i]->shape))
-      return HR_ERROR(INVALID_ARGUMENT, "inputs that are not scalars must have one shape, not %s and %s",
+      return HR_ERROR(INVALID_ARGUMENT, "Shapes of %c and %c are inconsistent: %s vs. %s, and neither is a scalar", "abx"[at], "abx"[i],
                       hr_shape_format(&whole->shape, first), hr_shape_format(&b.in[i]->shape, other));
+    if (!whole) at = i;
     whole = b.in[i];
   }
   HR_TRY(hr_output(k, 0, whole ? &whole->shape : &b.in[0]->shape, &b.z));

@@ -29,11 +29,7 @@ static hr_status_t pair_chunk(void* arg, int64_t begin, int64_t end, int chunk) 
 static hr_status_t pair(hr_kernel_ctx_t* k) {
   const hr_tensor_t *x = hr_input(k, 0), *y = hr_input(k, 1);
   hr_tensor_t* z;
-  if (x->count != y->count) {
-    char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
-    return HR_ERROR(INVALID_ARGUMENT, "both inputs need as many elements, not shapes %s and %s", hr_shape_format(&x->shape, a),
-                    hr_shape_format(&y->shape, b));
-  }
+  if (x->count != y->count) return hr_want_same_shape(k, 0, 1);
   const bool second = !((k->site->in_flags[0] & HR_IN_TAKE) && hr_buffer_is_alone(x->buffer)); /* write over the one that may be */
   HR_TRY(hr_output_take(k, 0, second, &x->shape, &z));
   span_t s = {hr_prepared(k), x->data, y->data, z->data};

@@ -30,7 +30,7 @@ static hr_status_t assert_prepare(hr_prepare_ctx_t* p, void* prepared) {
 
 static hr_status_t assert_true(hr_kernel_ctx_t* k) {
   hr_strbuf_t text;
-  HR_TRY(hr_want_scalar(k, 0, "condition"));
+  HR_TRY(hr_want_scalar(k, 0, "In[0] should be a scalar: "));
   if (*(const bool*)hr_input(k, 0)->data) return NULL;
   hr_strbuf_init(&text);
   for (int i = 1; i < hr_input_count(k); ++i) {

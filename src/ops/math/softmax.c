@@ -62,7 +62,7 @@ static hr_status_t softmax(hr_kernel_ctx_t* k) {
   const softmax_t* m = hr_prepared(k);
   const hr_tensor_t* x = hr_input(k, 0);
   hr_tensor_t* y;
-  HR_TRY(hr_want_rank_at_least(k, 0, "logits", 1));
+  HR_TRY(hr_want_rank_at_least(k, 0, "logits must have >= 1 dimension, got ", 1));
   HR_TRY(hr_output_take(k, 0, 0, &x->shape, &y));
   if (x->count == 0) return NULL;
   const int64_t width = x->shape.dims[x->shape.rank - 1];

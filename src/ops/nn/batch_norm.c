@@ -162,12 +162,14 @@ static hr_status_t apply_all(hr_kernel_ctx_t* k, norm_job_t* j) {
   return hr_parallel(k, j->outer * j->channels, (double)j->inner * 0.2, apply_part, j);
 }
 
-static hr_status_t want_channels(hr_kernel_ctx_t* k, int first, int last, int64_t channels) {
+static hr_status_t want_channels(hr_kernel_ctx_t* k, int first, int last, const char* const* names, int64_t channels) {
   for (int i = first; i < last; ++i) {
-    HR_TRY(hr_want_vector(k, i, "per-channel argument"));
+    const char* name = names[i - first];
+    if (hr_input(k, i)->shape.rank != 1)
+      return hr_status_note(hr_want_vector(k, i, name), "%s must be 1-dimensional, a value for each channel: ", name);
     if (hr_input(k, i)->count != channels)
-      return HR_ERROR(INVALID_ARGUMENT, "input %d has %lld elements for %lld channels", i, (long long)hr_input(k, i)->count,
-                      (long long)channels);
+      return HR_ERROR(INVALID_ARGUMENT, "%s must have the same number of elements as the channels of x, got %lld and %lld", name,
+                      (long long)hr_input(k, i)->count, (long long)channels);
   }
   return NULL;
 }
@@ -241,15 +243,16 @@ static hr_status_t norm_scratch(hr_kernel_ctx_t* k, const norm_job_t* j, hr_tens
 }
 
 static hr_status_t fused_norm(hr_kernel_ctx_t* k) {
+  static const char* const names[] = {"scale", "offset", "mean", "variance"};
   const norm_prepared_t* m = hr_prepared(k);
   const hr_tensor_t* x = hr_input(k, 0);
   hr_tensor_t scratch = {0}, wide = {0};
   hr_tensor_t* y;
   norm_out_t o;
   hr_status_t status;
-  HR_TRY(hr_want_rank(k, 0, "x", m->rank));
+  HR_TRY(hr_want_rank(k, 0, "input", m->rank));
   norm_job_t j = norm_job(m, x);
-  HR_TRY(want_channels(k, 1, m->training && m->factor == 1.0f ? 3 : 5, j.channels));
+  HR_TRY(want_channels(k, 1, m->training && m->factor == 1.0f ? 3 : 5, names, j.channels));
   const bool narrow = x->dtype != HR_F32;
   HR_TRY(norm_outputs(k, j.channels, &o));
   HR_TRY(hr_output(k, 0, &x->shape, &y));
@@ -304,16 +307,21 @@ static hr_status_t grad_outputs(hr_kernel_ctx_t* k, const hr_shape_t* shape, int
 }
 
 static hr_status_t fused_norm_grad(hr_kernel_ctx_t* k) {
+  static const char* const names[] = {"scale", "reserve_space_1", "reserve_space_2"};
   const norm_prepared_t* m = hr_prepared(k);
   const hr_tensor_t *dy = hr_input(k, 0), *x = hr_input(k, 1);
   hr_tensor_t scratch = {0}, wide_dy = {0}, wide_x = {0};
   hr_tensor_t* dx;
   float *d_scale = NULL, *d_offset = NULL;
   hr_status_t status;
-  HR_TRY(hr_want_rank(k, 1, "x", m->rank));
-  HR_TRY(hr_want_same_shape(k, 0, 1));
+  char text[2][HR_SHAPE_TEXT];
+  HR_TRY(hr_want_rank(k, 0, "input", m->rank));
+  HR_TRY(hr_want_rank(k, 1, "input", m->rank));
+  if (!hr_shape_equal(&x->shape, &dy->shape))
+    return HR_ERROR(INVALID_ARGUMENT, "x and y_backprop must have same shape, but x has shape %s and y_backprop has shape %s",
+                    hr_shape_format(&x->shape, text[0]), hr_shape_format(&dy->shape, text[1]));
   norm_job_t j = norm_job(m, x);
-  HR_TRY(want_channels(k, 2, 5, j.channels));
+  HR_TRY(want_channels(k, 2, 5, names, j.channels));
   HR_TRY(grad_outputs(k, &x->shape, j.channels, &dx, &d_scale, &d_offset));
   if (x->count == 0) return NULL;
   const bool narrow = x->dtype != HR_F32;

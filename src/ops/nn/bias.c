@@ -70,7 +70,7 @@ typedef struct {
 static hr_status_t start_job(hr_kernel_ctx_t* k, bias_job_t* j) {
   const bias_prepared_t* m = hr_prepared(k);
   const hr_tensor_t* x = hr_input(k, 0);
-  HR_TRY(hr_want_rank_at_least(k, 0, "value", 2));
+  HR_TRY(hr_want_rank_at_least(k, 0, "Input tensor must be at least 2D: ", 2));
   const int axis = m->channels_first ? 1 : x->shape.rank - 1;
   *j = (bias_job_t){.rows = rows_of(x->dtype),
                     .x = x->data,
@@ -97,12 +97,13 @@ static hr_status_t add_part(void* arg, int64_t begin, int64_t end, int chunk) { 
 static hr_status_t bias_add(hr_kernel_ctx_t* k) {
   const hr_tensor_t *x = hr_input(k, 0), *bias = hr_input(k, 1);
   bias_job_t j;
+  char text[HR_SHAPE_TEXT];
   hr_tensor_t* y;
   HR_TRY(start_job(k, &j));
-  HR_TRY(hr_want_vector(k, 1, "bias"));
+  HR_TRY(hr_want_vector(k, 1, "Biases must be 1D: "));
   if (bias->count != j.channels)
-    return HR_ERROR(INVALID_ARGUMENT, "Must provide as many biases as the last dimension of the input tensor: bias "
-                    "has %lld elements for %lld channels", (long long)bias->count, (long long)j.channels);
+    return HR_ERROR(INVALID_ARGUMENT, "Must provide as many biases as the last dimension of the input tensor: [%lld] vs. %s, %lld channels",
+                    (long long)bias->count, hr_shape_format(&x->shape, text), (long long)j.channels);
   j.bias = bias->data;
   HR_TRY(hr_output_take(k, 0, 0, &x->shape, &y));
   if (y->count == 0) return NULL;

@@ -28,6 +28,21 @@ static void set_steps(hr_pool_t* p) {
   p->in_image = step;
 }
 
+/* Over channels, TensorFlow pools alone and in whole groups; we keep to that. */
+static hr_status_t check_depthwise(const hr_window_t* w, int64_t channels) {
+  const int64_t size = w->size[3];
+  if (w->size[1] != 1 || w->size[2] != 1)
+    return HR_ERROR(UNIMPLEMENTED, "MaxPooling supports exactly one of pooling across depth or pooling across width/height");
+  if (channels % size != 0)
+    return HR_ERROR(UNIMPLEMENTED, "Depthwise max pooling requires the depth window to evenly divide the input depth: %lld, %lld",
+                    (long long)size,
+                    (long long)channels);
+  if (size != w->stride[3])
+    return HR_ERROR(UNIMPLEMENTED, "Depthwise max pooling requires the depth window to equal the depth stride: %lld, %lld", (long long)size,
+                    (long long)w->stride[3]);
+  return NULL;
+}
+
 hr_status_t hr_pool_geometry(const hr_window_t* w, const hr_shape_t* in, hr_pool_t* p, hr_shape_t* out_shape) {
   char text[HR_SHAPE_TEXT];
   const int c = w->rank - 1, spatial = w->rank - 2;
@@ -35,6 +50,7 @@ hr_status_t hr_pool_geometry(const hr_window_t* w, const hr_shape_t* in, hr_pool
                                            text));
   const bool depth = w->size[c] != 1 || w->stride[c] != 1;
   HR_TRY(hr_window_check_spatial(w, depth && !w->channels_first && w->rank == 4));
+  if (depth && !w->channels_first && w->rank == 4) HR_TRY(check_depthwise(w, in->dims[c]));
   hr_shape_copy(out_shape, in);
   for (int i = 0; i < HR_POOL_AXES; ++i) set_axis(p, i, 1, 1, 1, 1, 0);
   for (int i = 1; i <= c; ++i) {
@@ -43,8 +59,9 @@ hr_status_t hr_pool_geometry(const hr_window_t* w, const hr_shape_t* in, hr_pool
     const int64_t cells = in->dims[hr_window_axis(w, i)];
     HR_TRY(hr_window_fit(w, i, cells, false, &before, &after, &out));
     if (w->padding == HR_WINDOW_EXPLICIT && (before >= w->size[i] || after >= w->size[i]))
-      return HR_ERROR(INVALID_ARGUMENT, "paddings [%lld, %lld] are not smaller than the window, %lld", (long long)before, (long long)after,
-                      (long long)w->size[i]);
+      return HR_ERROR(INVALID_ARGUMENT, "%s padding %lld needs to be smaller than the window size %lld",
+                      i == 1 ? before >= w->size[i] ? "Top" : "Bottom" : before >= w->size[i] ? "Left" : "Right",
+                      (long long)(before >= w->size[i] ? before : after), (long long)w->size[i]);
     set_axis(p, i == c ? 3 : i - 1 + (3 - spatial), cells, out, w->size[i], w->stride[i], before);
     out_shape->dims[hr_window_axis(w, i)] = out;
   }
@@ -58,8 +75,8 @@ hr_status_t hr_pool_geometry(const hr_window_t* w, const hr_shape_t* in, hr_pool
 hr_status_t hr_pool_check(const hr_shape_t* want, const hr_shape_t* got, const char* what) {
   char text[2][HR_SHAPE_TEXT];
   if (hr_shape_equal(want, got)) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "%s is %s; %s is right for this window", what, hr_shape_format(got, text[0]),
-                  hr_shape_format(want, text[1]));
+  return HR_ERROR(INVALID_ARGUMENT, "Expected %s shape to be %s, but got %s", what, hr_shape_format(want, text[1]),
+                  hr_shape_format(got, text[0]));
 }
 
 /* --- shape functions ------------------------------------------------------------------------------------------------------------------ */
@@ -118,7 +135,7 @@ hr_status_t hr_pool_read_inputs(hr_kernel_ctx_t* k, int ksize_input, hr_window_t
   for (int i = 0; i < 2; ++i) {
     const char* what = i ? "strides" : "ksize";
     const hr_tensor_t* t = hr_input(k, ksize_input + i);
-    HR_TRY(hr_want_vector(k, ksize_input + i, what));
+    HR_TRY(hr_want_vector(k, ksize_input + i, i ? "strides must be a vector, not of shape " : "ksize must be a vector, not of shape "));
     for (int64_t j = 0; j < 4 && j < t->count; ++j) HR_TRY(hr_tensor_i64_at(t, j, &values[j]));
     HR_TRY(hr_window_read_list(w, what, values, t->count, i ? w->stride : w->size));
   }

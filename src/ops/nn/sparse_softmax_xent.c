@@ -69,8 +69,9 @@ static hr_status_t sparse_xent(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_rank(k, 1, "labels", 1));
   const int64_t rows = x->shape.dims[0], width = x->shape.dims[1];
   if (labels->count != rows)
-    return HR_ERROR(INVALID_ARGUMENT, "logits and labels must have the same first dimension: %lld rows, %lld labels", (long long)rows,
-                    (long long)labels->count);
+    return HR_ERROR(INVALID_ARGUMENT, "logits and labels must have the same first dimension, got logits shape [%lld,%lld] and "
+                    "labels shape [%lld]",
+                    (long long)rows, (long long)width, (long long)labels->count);
   if (width == 0) return HR_ERROR(INVALID_ARGUMENT, "Must have at least one class, but got logits shape [%lld,0]", (long long)rows);
   for (int64_t i = 0; i < rows; ++i)
     if (label_at(labels, i) < 0 || label_at(labels, i) >= width)

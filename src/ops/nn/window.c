@@ -4,10 +4,13 @@
 #include "ops/nn/window.h"
 
 static hr_status_t read_positive(const hr_window_t* w, const char* what, const int64_t* values, int64_t count, int64_t* out) {
-  if (count != w->rank) return HR_ERROR(INVALID_ARGUMENT, "%s has %lld values for %d axes", what, (long long)count, w->rank);
+  if (count != w->rank)
+    return HR_ERROR(INVALID_ARGUMENT, "Sliding window %s field must specify %d dimensions, not %lld", what, w->rank, (long long)count);
   for (int i = 0; i < w->rank; ++i) {
     const int64_t v = values[hr_window_axis(w, i)];
-    if (v < 1 || v > INT32_MAX) return HR_ERROR(INVALID_ARGUMENT, "%s has %lld, which is not a positive 32-bit number", what, (long long)v);
+    if (v < 1 || v > INT32_MAX)
+      return HR_ERROR(INVALID_ARGUMENT, "Sliding window %s must be positive 32-bit numbers, each should be larger than 0, but one is %lld",
+                      what, (long long)v);
     out[i] = v;
   }
   return NULL;
@@ -46,15 +49,17 @@ static hr_status_t read_paddings(const hr_node_attrs_t* attrs, hr_window_t* w) {
     return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has %d values, but padding is %.*s", count, HR_STR_ARG(padding));
   }
   if (count != 2 * w->rank)
-    return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has %d values; two for each of %d axes are wanted", count, w->rank);
+    return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings attribute must contain %d values, two for each axis, but got: %d", 2 * w->rank,
+                    count);
   for (int i = 0; i < w->rank; ++i) {
     w->before[i] = values[2 * hr_window_axis(w, i)];
     w->after[i] = values[2 * hr_window_axis(w, i) + 1];
     if (w->before[i] < 0 || w->after[i] < 0 || w->before[i] > INT32_MAX || w->after[i] > INT32_MAX)
-      return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has [%lld, %lld]; paddings are at least 0", (long long)w->before[i],
+      return HR_ERROR(INVALID_ARGUMENT, "All elements of explicit_paddings must be nonnegative, not [%lld, %lld]", (long long)w->before[i],
                       (long long)w->after[i]);
     const bool spatial = i > 0 && i < w->rank - 1;
-    if (!spatial && (w->before[i] || w->after[i])) return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings pads batch or channels");
+    if (!spatial && (w->before[i] || w->after[i]))
+      return HR_ERROR(INVALID_ARGUMENT, "Nonzero explicit padding in the batch or depth dimensions is not supported");
   }
   return NULL;
 }
@@ -70,9 +75,12 @@ hr_status_t hr_window_read(const hr_node_attrs_t* attrs, int rank, hr_window_t* 
 
 hr_status_t hr_window_check_spatial(const hr_window_t* w, bool depth) {
   const int c = w->rank - 1;
-  if (w->stride[0] != 1 || w->size[0] != 1 || w->dilation[0] != 1) return HR_ERROR(UNIMPLEMENTED, "windows and strides over the batch");
-  if (!depth && (w->stride[c] != 1 || w->size[c] != 1 || w->dilation[c] != 1))
-    return HR_ERROR(UNIMPLEMENTED, "windows and strides over the channels");
+  if (w->dilation[0] != 1 || w->dilation[c] != 1)
+    return HR_ERROR(INVALID_ARGUMENT, "Current implementation does not yet support dilations in the batch and depth dimensions");
+  if (w->size[0] != 1 || (!depth && w->size[c] != 1))
+    return HR_ERROR(UNIMPLEMENTED, "Pooling is not yet supported on the %s dimension", w->size[0] != 1 ? "batch" : "depth (channels)");
+  if (w->stride[0] != 1 || (!depth && w->stride[c] != 1))
+    return HR_ERROR(UNIMPLEMENTED, "Current implementation does not yet support strides in the batch and depth dimensions");
   return NULL;
 }
 
@@ -94,7 +102,9 @@ hr_status_t hr_window_fit(const hr_window_t* w, int axis, int64_t in, bool exact
   *after = w->after[axis];
   const int64_t padded = in + *before + *after, places = padded - seen + stride;
   if (places < 0 || (exact && padded < seen))
-    return HR_ERROR(INVALID_ARGUMENT, "a window of %lld cells does not fit an image of %lld cells", (long long)seen, (long long)padded);
+    return HR_ERROR(INVALID_ARGUMENT, "Computed output size would be negative: %lld [input_size: %lld, effective_filter_size: %lld, "
+                    "stride: %lld]",
+                    (long long)(places / stride), (long long)padded, (long long)seen, (long long)stride);
   *out = places / stride;
   return NULL;
 }

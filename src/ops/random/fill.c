@@ -15,7 +15,7 @@ hr_status_t hr_fill_infer(hr_infer_t* s) {
 
 hr_status_t hr_fill_output(hr_kernel_ctx_t* k, hr_tensor_t** out) {
   hr_shape_t shape;
-  HR_TRY(hr_want_vector(k, 0, "shape"));
+  HR_TRY(hr_want_vector(k, 0, "shape must be a vector, got shape "));
   HR_TRY(hr_tensor_to_shape(hr_input(k, 0), &shape));
   return hr_output(k, 0, &shape, out);
 }

@@ -80,8 +80,8 @@ static hr_status_t multinomial(hr_kernel_ctx_t* k) {
   hr_tensor_t *out, row;
   int64_t n, dims[2];
   hr_shape_t shape;
-  HR_TRY(hr_want_rank(k, 0, "logits", 2));
-  HR_TRY(hr_want_scalar(k, 1, "num_samples"));
+  HR_TRY(hr_want_rank(k, 0, "logits should be a matrix, got shape ", 2));
+  HR_TRY(hr_want_scalar(k, 1, "num_samples should be a scalar, got shape "));
   HR_TRY(hr_tensor_i64_at(hr_input(k, 1), 0, &n));
   if (n < 0) return HR_ERROR(INVALID_ARGUMENT, "num_samples should be non-negative, got %lld", (long long)n);
   if (logits->shape.dims[1] < 1) return HR_ERROR(INVALID_ARGUMENT, "num_classes should be positive, got 0");

@@ -61,8 +61,8 @@ hr_status_t hr_uniform_int_fill(hr_kernel_ctx_t* k, const hr_rng_t* from, int64_
 
 hr_status_t hr_uniform_int_bounds(const hr_kernel_ctx_t* k, int input, bool is_empty, int64_t* least, uint64_t* range) {
   int64_t most;
-  HR_TRY(hr_want_scalar(k, input, "minval"));
-  HR_TRY(hr_want_scalar(k, input + 1, "maxval"));
+  HR_TRY(hr_want_scalar(k, input, "minval must be 0-D, got shape "));
+  HR_TRY(hr_want_scalar(k, input + 1, "maxval must be 0-D, got shape "));
   HR_TRY(hr_tensor_i64_at(hr_input(k, input), 0, least));
   HR_TRY(hr_tensor_i64_at(hr_input(k, input + 1), 0, &most));
   *range = (uint64_t)most - (uint64_t)*least;

@@ -132,12 +132,14 @@ static hr_status_t arg_extreme(hr_kernel_ctx_t* k) {
   hr_tensor_t *y, wide;
   int64_t wanted;
   int axis;
-  HR_TRY(hr_want_scalar(k, 1, "dimension"));
+  HR_TRY(hr_want_scalar(k, 1, "dim must be a scalar, but received tensor of shape: "));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "dimension", &wanted));
   HR_TRY(hr_shape_axis(wanted, x->shape.rank, &axis));
   for (int i = 0; i < x->shape.rank; ++i)
     if (i != axis) shape.dims[shape.rank++] = x->shape.dims[i];
-  if (x->shape.dims[axis] == 0) return HR_ERROR(INVALID_ARGUMENT, "Reduction axis %d is empty; it must have at least one element", axis);
+  char text[HR_SHAPE_TEXT];
+  if (x->shape.dims[axis] == 0)
+    return HR_ERROR(INVALID_ARGUMENT, "Reduction axis %d is empty in shape %s", axis, hr_shape_format(&x->shape, text));
   HR_TRY(hr_output(k, 0, &shape, &y));
   if (y->count == 0) return NULL;
   const bool direct = y->dtype == HR_I64;

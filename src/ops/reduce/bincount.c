@@ -31,7 +31,7 @@ static hr_status_t bincount(hr_kernel_ctx_t* k) {
   const bool weighted = weights->count > 0;
   int64_t size;
   hr_tensor_t* bins;
-  HR_TRY(hr_want_scalar(k, 1, "size"));
+  HR_TRY(hr_want_scalar(k, 1, "size Shape must be rank 0 but is rank 1 or more: "));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "size", &size));
   if (size < 0) return HR_ERROR(INVALID_ARGUMENT, "size (%lld) must be non-negative", (long long)size);
   if (weighted && weights->count != arr->count)

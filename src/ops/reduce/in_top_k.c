@@ -38,8 +38,8 @@ static hr_status_t in_top_k(hr_kernel_ctx_t* ctx) {
   const hr_tensor_t *predictions = hr_input(ctx, 0), *targets = hr_input(ctx, 1);
   int64_t k = *(const int64_t*)hr_prepared(ctx);
   hr_tensor_t* out;
-  HR_TRY(hr_want_rank(ctx, 0, "predictions", 2));
-  HR_TRY(hr_want_vector(ctx, 1, "targets"));
+  HR_TRY(hr_want_rank(ctx, 0, "predictions must be 2-dimensional, not of shape ", 2));
+  HR_TRY(hr_want_vector(ctx, 1, "targets must be 1-dimensional, not of shape "));
   if (hr_input_count(ctx) == 3) {
     HR_TRY(hr_want_scalar(ctx, 2, "k"));
     HR_TRY(hr_tensor_scalar_i64(hr_input(ctx, 2), "k", &k));

@@ -23,7 +23,7 @@ static hr_status_t segment(hr_kernel_ctx_t* k) {
   const hr_tensor_t *data = hr_input(k, 0), *ids = hr_input(k, 1);
   int64_t segments;
   HR_TRY(hr_want_rank_at_least(k, 0, "data", 1));
-  HR_TRY(hr_want_vector(k, 1, "segment_ids"));
+  HR_TRY(hr_want_vector(k, 1, "segment_ids should be a vector, not of shape "));
   if (ids->count != data->shape.dims[0])
     return HR_ERROR(INVALID_ARGUMENT, "segment_ids should be the same size as dimension 0 of input: %lld segment ids "
                     "for %lld rows", (long long)ids->count,

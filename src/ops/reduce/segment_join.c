@@ -68,5 +68,6 @@ hr_status_t hr_segment_infer_rows(hr_infer_t* s, int input, int64_t* out) {
   HR_TRY(hr_infer_want_rank(s, input, 0, NULL));
   if (!value) return NULL;
   HR_TRY(hr_tensor_scalar_i64(value, "number of segments", out));
-  return *out < 0 ? HR_ERROR(INVALID_ARGUMENT, "num_segments == %lld must not be negative", (long long)*out) : NULL;
+  if (*out >= 0) return NULL;
+  return HR_ERROR(INVALID_ARGUMENT, "Input num_segments == %lld must not be negative, it is the size of the output", (long long)*out);
 }

@@ -24,9 +24,10 @@ static hr_status_t infer(hr_infer_t* s) {
 static hr_status_t sparse_prepare(hr_prepare_ctx_t* p, void* prepared) { return hr_segment_rows_init(p, p->kernel->arg, prepared); }
 
 static hr_status_t stated_segments(hr_kernel_ctx_t* k, int64_t used, int64_t* out) {
-  HR_TRY(hr_want_scalar(k, 3, "num_segments"));
+  HR_TRY(hr_want_scalar(k, 3, "num_segments should be a scalar, not shape "));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 3), "num_segments", out));
-  if (*out < 0) return HR_ERROR(INVALID_ARGUMENT, "num_segments == %lld must not be negative", (long long)*out);
+  if (*out < 0)
+    return HR_ERROR(INVALID_ARGUMENT, "Input num_segments == %lld must not be negative, it is the size of the output", (long long)*out);
   return used > *out ? HR_ERROR(INVALID_ARGUMENT, "segment ids must be < num_segments: id %lld is outside [0, %lld)",
                                 (long long)(used - 1), (long long)*out) : NULL;
 }
@@ -34,9 +35,9 @@ static hr_status_t stated_segments(hr_kernel_ctx_t* k, int64_t used, int64_t* ou
 static hr_status_t sparse_segment(hr_kernel_ctx_t* k) {
   const hr_tensor_t *data = hr_input(k, 0), *indices = hr_input(k, 1), *ids = hr_input(k, 2);
   int64_t segments;
-  HR_TRY(hr_want_rank_at_least(k, 0, "data", 1));
-  HR_TRY(hr_want_vector(k, 1, "indices"));
-  HR_TRY(hr_want_vector(k, 2, "segment_ids"));
+  HR_TRY(hr_want_rank_at_least(k, 0, "data Shape must be at least rank 1, not of shape ", 1));
+  HR_TRY(hr_want_vector(k, 1, "indices should be a vector, not of shape "));
+  HR_TRY(hr_want_vector(k, 2, "segment_ids should be a vector, not of shape "));
   if (indices->count != ids->count)
     return HR_ERROR(INVALID_ARGUMENT, "segment_ids and indices should have same size: %lld indices, %lld segment "
                     "ids", (long long)indices->count, (long long)ids->count);

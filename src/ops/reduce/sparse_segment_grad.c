@@ -77,9 +77,9 @@ static hr_status_t segment_grad(hr_kernel_ctx_t* k) {
   hr_shape_t shape = grad->shape;
   hr_tensor_t *out, acc;
   HR_TRY(hr_want_rank_at_least(k, 0, "grad", 1));
-  HR_TRY(hr_want_vector(k, 1, "indices"));
-  HR_TRY(hr_want_vector(k, 2, "segment_ids"));
-  HR_TRY(hr_want_scalar(k, 3, "output_dim0"));
+  HR_TRY(hr_want_vector(k, 1, "indices should be a vector, not of shape "));
+  HR_TRY(hr_want_vector(k, 2, "segment_ids should be a vector, not of shape "));
+  HR_TRY(hr_want_scalar(k, 3, "output_dim0 should be a scalar, not shape "));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 3), "output_dim0", &shape.dims[0]));
   HR_TRY(hr_shape_check(&shape));
   HR_TRY(check_entries(hr_input(k, 1), hr_input(k, 2), shape.dims[0], grad->shape.dims[0]));

@@ -98,9 +98,9 @@ static hr_status_t top_prepare(hr_prepare_ctx_t* p, void* prepared) {
 static hr_status_t top_k(hr_kernel_ctx_t* k) {
   top_t t = {.x = hr_input(k, 0), .k = *(const int64_t*)hr_prepared(k)};
   hr_shape_t shape;
-  HR_TRY(hr_want_rank_at_least(k, 0, "input", 1));
+  HR_TRY(hr_want_rank_at_least(k, 0, "input must be >= 1-D, got shape ", 1));
   if (hr_input_count(k) == 2) {
-    HR_TRY(hr_want_scalar(k, 1, "k"));
+    HR_TRY(hr_want_scalar(k, 1, "k must be scalar, got shape "));
     HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "k", &t.k));
   }
   shape = t.x->shape;

@@ -64,9 +64,10 @@ static hr_status_t output_shape(hr_kernel_ctx_t* k, hr_shape_t* out) {
   int64_t dims[HR_MAX_RANK + 1], rows;
   int rank = 0;
   char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
-  HR_TRY(hr_want_scalar(k, 2, "num_segments"));
+  HR_TRY(hr_want_scalar(k, 2, "num_segments should be a scalar, not shape "));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 2), "num_segments", &rows));
-  if (rows < 0) return HR_ERROR(INVALID_ARGUMENT, "num_segments == %lld must not be negative", (long long)rows);
+  if (rows < 0)
+    return HR_ERROR(INVALID_ARGUMENT, "Input num_segments == %lld must not be negative, it is the size of the output", (long long)rows);
   bool prefix = ids->shape.rank <= data->shape.rank;
   for (int i = 0; prefix && i < ids->shape.rank; ++i) prefix = ids->shape.dims[i] == data->shape.dims[i];
   if (!prefix)

@@ -29,9 +29,8 @@ static hr_status_t infer_assign_handle(hr_infer_t* s) {
 /* 2. kernels */
 static hr_status_t shapes_differ(const hr_variable_t* v, const hr_shape_t* have, const hr_shape_t* got) {
   char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
-  return HR_ERROR(INVALID_ARGUMENT, "Assign requires shapes of both tensors to match: variable '%.*s' has %s, the "
-                  "value has %s", HR_STR_ARG(v->name),
-                  hr_shape_format(have, a), hr_shape_format(got, b));
+  return HR_ERROR(INVALID_ARGUMENT, "Assign requires shapes of both tensors to match. lhs shape= %s rhs shape= %s; lhs is variable '%.*s'",
+                  hr_shape_format(have, a), hr_shape_format(got, b), HR_STR_ARG(v->name));
 }
 
 static hr_status_t check_shape(hr_variable_t* v, const hr_tensor_t* value) {

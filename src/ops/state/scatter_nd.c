@@ -70,20 +70,39 @@ static bool slices_fit(const hr_shape_t* to, const hr_shape_t* indices, const hr
   return fit;
 }
 
+/* Which dimensions of the updates are not those of the indices or of what is written. */
+static hr_status_t wrong_slices(const hr_tensor_t* to, const hr_tensor_t* indices, const hr_tensor_t* updates, int outer, int depth) {
+  char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT], c[HR_SHAPE_TEXT];
+  hr_shape_format(&updates->shape, a);
+  hr_shape_format(&indices->shape, b);
+  hr_shape_format(&to->shape, c);
+  bool leads = updates->shape.rank >= outer;
+  for (int i = 0; leads && i < outer; ++i) leads = updates->shape.dims[i] == indices->shape.dims[i];
+  if (!leads)
+    return HR_ERROR(INVALID_ARGUMENT, "Dimensions [0,%d) of indices[shape=%s] must match dimensions [0,%d) of updates[shape=%s]", outer, b,
+                    outer,
+                    a);
+  return HR_ERROR(INVALID_ARGUMENT, "Dimensions [%d,%d) of input[shape=%s] must match dimensions [%d,%d) of updates[shape=%s]", depth,
+                  to->shape.rank, c, outer, updates->shape.rank, a);
+}
+
 /* Checks and runs; `to` is ready to be written. */
 static hr_status_t scatter_tuples(hr_kernel_ctx_t* k, hr_tensor_t* to, const hr_tensor_t* indices, const hr_tensor_t* updates,
                                   bool may_be_whole) {
-  char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT], c[HR_SHAPE_TEXT];
   if (indices->shape.rank < 1) return HR_ERROR(INVALID_ARGUMENT, "indices must have at least one dimension, they are a scalar");
   const int outer = indices->shape.rank - 1;
   const int64_t depth = indices->shape.dims[outer];
+  if (to->shape.rank == 0 && depth > 0) return HR_ERROR(INVALID_ARGUMENT,
+                                                        "Output must be at least 1-D, got shape: [], for index tuples of %lld",
+                                                        (long long)depth);
   if (depth < (may_be_whole ? 0 : 1) || depth > to->shape.rank)
     return HR_ERROR(INVALID_ARGUMENT, "index tuples must have 1 to %d elements, the last dimension of indices is %lld", to->shape.rank,
                     (long long)depth);
-  if (!slices_fit(&to->shape, &indices->shape, &updates->shape))
-    return HR_ERROR(INVALID_ARGUMENT, "Dimensions of indices must match dimensions of updates: updates of shape %s do not "
-                                      "fit indices of shape %s over shape %s",
-                    hr_shape_format(&updates->shape, a), hr_shape_format(&indices->shape, b), hr_shape_format(&to->shape, c));
+  if (!slices_fit(&to->shape, &indices->shape, &updates->shape)) return wrong_slices(to, indices, updates, outer, (int)depth);
+  char text[HR_SHAPE_TEXT];
+  if (to->count == 0 && depth > 0 && indices->count > 0 && updates->count > 0)
+    return HR_ERROR(INVALID_ARGUMENT, "Indices and updates specified for empty output.  indices shape: %s",
+                    hr_shape_format(&indices->shape, text));
   hr_scatter_job_t job = {to, indices, updates, hr_shape_count_range(&indices->shape, 0, outer), (int)depth, true};
   return hr_scatter_run(k, hr_prepared(k), &job);
 }

@@ -171,14 +171,15 @@ HR_TEST(input_checks_name_input_and_shape) {
   put(&b, 0, HR_F32, hr_shape_matrix(2, 3));
   put(&b, 1, HR_F32, hr_shape_scalar());
   HR_CHECK_OK(hr_want_scalar(&b.k, 1, "rate"));
-  HR_CHECK_CODE(hr_want_scalar(&b.k, 0, "rate"), HR_INVALID_ARGUMENT, "rate must be a scalar, but input 0 has shape [2,3]");
-  HR_CHECK_CODE(hr_want_vector(&b.k, 0, "axes"), HR_INVALID_ARGUMENT, "axes must be 1-D (a vector)");
-  HR_CHECK_CODE(hr_want_rank(&b.k, 0, "filter", 4), HR_INVALID_ARGUMENT, "filter must be 4-dimensional, but input 0");
+  HR_CHECK_CODE(hr_want_scalar(&b.k, 0, "rate"), HR_INVALID_ARGUMENT, "rate must be a scalar, not shape [2,3] (input 0)");
+  HR_CHECK_CODE(hr_want_vector(&b.k, 0, "axes"), HR_INVALID_ARGUMENT, "axes must be 1-D (a vector), not shape [2,3]");
+  HR_CHECK_CODE(hr_want_vector(&b.k, 0, "x should be a vector, got "), HR_INVALID_ARGUMENT, "x should be a vector, got [2,3] (input 0)");
+  HR_CHECK_CODE(hr_want_rank(&b.k, 0, "filter", 4), HR_INVALID_ARGUMENT, "filter must be 4-dimensional, not shape [2,3] (input 0)");
   HR_CHECK_OK(hr_want_rank(&b.k, 0, "filter", 2));
   HR_CHECK_CODE(hr_want_rank_at_least(&b.k, 1, "x", 1), HR_INVALID_ARGUMENT, "at least 1-dimensional");
   HR_CHECK_OK(hr_want_rank_at_least(&b.k, 0, "x", 2));
   HR_CHECK_CODE(hr_want_same_shape(&b.k, 0, 1), HR_INVALID_ARGUMENT,
-      "inputs 0 and 1 must have the same size and shape, but have [2,3] and []");
+      "must have the same size and shape.  Input 0: [2,3] != input 1: []");
   HR_CHECK_OK(hr_want_same_shape(&b.k, 0, 0));
   bench_end(&b);
 }

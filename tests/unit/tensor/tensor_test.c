@@ -85,7 +85,8 @@ HR_TEST(small_values) {
   HR_REQUIRE_OK(hr_tensor_from_i64_vec(HR_I32, values, 2, &t));
   HR_CHECK_OK(hr_tensor_to_shape(&t, &s));
   HR_CHECK(s.rank == 2 && s.dims[1] == 3);
-  HR_CHECK_CODE(hr_tensor_scalar_i64(&t, "the size", &v), HR_INVALID_ARGUMENT, "the size must be a scalar, has shape [2]");
+  HR_CHECK_CODE(hr_tensor_scalar_i64(&t, "the size", &v), HR_INVALID_ARGUMENT, "the size must be a scalar, not shape [2]");
+  HR_CHECK_CODE(hr_tensor_scalar_i64(&t, "n must be scalar, got ", &v), HR_INVALID_ARGUMENT, "n must be scalar, got [2]");
   HR_CHECK_CODE(hr_tensor_i64_at(&t, 2, &v), HR_INVALID_ARGUMENT, "element 2");
   hr_tensor_release(&t);
   HR_REQUIRE_OK(hr_tensor_from_i64_vec(HR_I64, NULL, 0, &t));

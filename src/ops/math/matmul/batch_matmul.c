@@ -112,8 +112,8 @@ static hr_status_t check_batch(const hr_tensor_t* x, const hr_tensor_t* y, const
   char text[2][HR_SHAPE_TEXT];
   if (p->k != y->shape.dims[y->shape.rank - (adj_y ? 1 : 2)] || (!broadcasts && !hr_shape_equal(&lx, &ly)))
     return HR_ERROR(INVALID_ARGUMENT, "%s: In[0]: %s%s, In[1]: %s%s",
-                    broadcasts || hr_shape_equal(&lx, &ly) ? "Matrix size-incompatible" : "In[0] and In[1] must have "
-                    "compatible batch dimensions, leading axes must be the same", hr_shape_format(&x->shape, text[0]),
+                    broadcasts || hr_shape_equal(&lx, &ly) ? "Matrix size-incompatible" : "In[0] and In[1] has different ndims or "
+                    "leading axes, but must have compatible batch dimensions, they must be the same", hr_shape_format(&x->shape, text[0]),
                     p->transpose_a ? " (adjoint)" : "", hr_shape_format(&y->shape, text[1]), adj_y ? " (adjoint)" : "");
   return NULL;
 }
@@ -121,8 +121,10 @@ static hr_status_t check_batch(const hr_tensor_t* x, const hr_tensor_t* y, const
 static hr_status_t compute_batch(hr_kernel_ctx_t* k, bool broadcasts) {
   const batch_prepared_t* m = hr_prepared(k);
   const hr_tensor_t *x = hr_input(k, 0), *y = hr_input(k, 1);
-  HR_TRY(hr_want_rank_at_least(k, 0, "x", 2));
-  HR_TRY(hr_want_rank_at_least(k, 1, "y", 2));
+  for (int i = 0; i < 2; ++i) {
+    const int rank = hr_input(k, i)->shape.rank;
+    if (rank < 2) return HR_ERROR(INVALID_ARGUMENT, "In[%d] ndims must be >= 2: %d", i, rank);
+  }
   const int64_t *xd = x->shape.dims + x->shape.rank - 2, *yd = y->shape.dims + y->shape.rank - 2;
   hr_product_t p = {.a = x->data,
                     .b = y->data,

@@ -36,8 +36,8 @@ static hr_status_t prepare_matmul(hr_prepare_ctx_t* p, void* prepared) {
 static hr_status_t read_matmul(hr_kernel_ctx_t* k, hr_product_t* out) {
   const matmul_prepared_t* m = hr_prepared(k);
   const hr_tensor_t *a = hr_input(k, 0), *b = hr_input(k, 1);
-  HR_TRY(hr_want_rank(k, 0, "a", 2));
-  HR_TRY(hr_want_rank(k, 1, "b", 2));
+  HR_TRY(hr_want_rank(k, 0, "In[0] ndims must be >= 2, and for MatMul just 2: it is not a matrix but of shape ", 2));
+  HR_TRY(hr_want_rank(k, 1, "In[1] ndims must be >= 2, and for MatMul just 2: it is not a matrix but of shape ", 2));
   const int64_t* x = a->shape.dims;
   const int64_t* y = b->shape.dims;
   *out = (hr_product_t){.a = a->data,

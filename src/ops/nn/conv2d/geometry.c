@@ -11,7 +11,8 @@ static hr_status_t check_depths(int64_t in, int64_t filter_in, int64_t out, int6
                     (long long)filter_in);
   *groups = filter_in == 0 ? 1 : in / filter_in;
   if (*groups > 0 && out >= 0 && out % *groups != 0)
-    return HR_ERROR(INVALID_ARGUMENT, "%lld filters cannot be split into %lld groups", (long long)out, (long long)*groups);
+    return HR_ERROR(INVALID_ARGUMENT, "output depth must be evenly divisible by number of groups: %lld vs %lld", (long long)out,
+                    (long long)*groups);
   if (*groups == 0) *groups = 1;
   return NULL;
 }
@@ -22,10 +23,11 @@ static hr_status_t read_conv_window(const hr_node_attrs_t* attrs, hr_window_t* w
 }
 
 hr_status_t hr_conv2d_geometry(const hr_window_t* window, const hr_shape_t* data, const hr_shape_t* filter, hr_dnn_conv_t* out) {
-  char text[2][HR_SHAPE_TEXT];
+  char text[3][HR_SHAPE_TEXT];
   if (data->rank != 4 || filter->rank != 4)
-    return HR_ERROR(INVALID_ARGUMENT, "input and filter must be 4-dimensional, not %s and %s", hr_shape_format(data, text[0]),
-                    hr_shape_format(filter, text[1]));
+    return HR_ERROR(INVALID_ARGUMENT, "%s must be 4-dimensional: %s (input %s, filter %s)", data->rank != 4 ? "input" : "filter",
+                    hr_shape_format(data->rank != 4 ? data : filter, text[0]), hr_shape_format(data, text[1]), hr_shape_format(filter,
+                        text[2]));
   hr_window_t w = *window;
   w.size[1] = filter->dims[0];
   w.size[2] = filter->dims[1];
@@ -62,7 +64,8 @@ hr_status_t hr_conv2d_check_out(const hr_dnn_conv_t* d, const hr_shape_t* out_ba
   const hr_shape_t want = hr_conv2d_shape(d, true);
   char text[2][HR_SHAPE_TEXT];
   if (hr_shape_equal(&want, out_backprop)) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "out_backprop is %s; the convolution's output is %s", hr_shape_format(out_backprop, text[0]),
+  return HR_ERROR(INVALID_ARGUMENT, "Size of out_backprop doesn't match computed: actual = %s, computed = %s",
+                  hr_shape_format(out_backprop, text[0]),
                   hr_shape_format(&want, text[1]));
 }
 
