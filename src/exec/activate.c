@@ -22,7 +22,7 @@ static inline void push_ready(hr_flow_run_t* r, hr_flow_block_t* b, int32_t site
 
 /* True: it is ready, and *dead says how. */
 static bool tell_merge(const hr_flow_run_t* r, hr_flow_counter_t* c, const hr_flow_edge_t* e, bool* dead) {
-  const int32_t inputs = r->flow->sites[e->site].data_inputs;
+  const int32_t inputs = r->flow->sites[e->site].rare->data_inputs;
   const bool won = !(c->pending & 1); /* a live input has come, or it was dead */
   if (e->kind == HR_EDGE_MERGE_CONTROL) {
     c->pending -= 2;
@@ -91,7 +91,7 @@ static int32_t tell_died(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_sit
   int32_t count = 0;
   for (const hr_flow_edge_t *e = s->edges, *end = e + s->edge_count; e < end; ++e) {
     hr_flow_counter_t* c = &b->counters[e->counter];
-    if (e->kind != HR_EDGE_MERGE || r->flow->sites[e->site].data_inputs != 2 || !(c->pending & 1)) continue;
+    if (e->kind != HR_EDGE_MERGE || r->flow->sites[e->site].rare->data_inputs != 2 || !(c->pending & 1)) continue;
     c->dead = 2;
     if (c->pending != 1) continue;
     c->pending = 0;
@@ -122,7 +122,7 @@ static void unpark(hr_flow_run_t* r, hr_flow_loop_t* l) {
   if (!b) return;
   for (int32_t i = 0; i < l->parked_count; ++i) {
     const hr_flow_site_t* s = &r->flow->sites[l->parked[i]];
-    hr_slot_t* from = &l->parked_values[s->index];
+    hr_slot_t* from = &l->parked_values[s->rare->index];
     if (s->site->out[0] >= 0) {
       hr_slot_t* to = &b->slots[s->site->out[0]];
       hr_tensor_move(&from->value, &to->value);
@@ -170,9 +170,11 @@ static void settle(hr_flow_run_t* r, hr_flow_block_t* b) {
 /* --- sites that ran ----------------------------------------------------------------------------------------------------------------- */
 
 static inline void drop_inputs(hr_flow_block_t* b, const hr_flow_site_t* s) {
-  for (int32_t i = 0; i < s->drop_count; ++i) hr_tensor_release(&b->slots[s->drops[i]].value);
+  const int32_t* drops = hr_flow_drops(s);
+  const hr_flow_use_t* uses = hr_flow_uses(s);
+  for (int32_t i = 0; i < s->drop_count; ++i) hr_tensor_release(&b->slots[drops[i]].value);
   for (int32_t i = 0; i < s->use_count; ++i)
-    if (--b->uses[s->uses[i].use] == 0) hr_tensor_release(&b->slots[s->uses[i].slot].value);
+    if (--b->uses[uses[i].use] == 0) hr_tensor_release(&b->slots[uses[i].slot].value);
 }
 
 /* One outstanding site less, `more` more. */
@@ -213,7 +215,7 @@ void hr_flow_ran_partly(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site
   int32_t more = 0;
   drop_inputs(b, s);
   for (int32_t i = 0; i < s->site->out_count; ++i) {
-    const hr_flow_edge_t* end = s->edges + s->ends[i];
+    const hr_flow_edge_t* end = s->edges + hr_flow_ends(s)[i];
     more += tell(r, b, e, end, i != alive);
     e = end;
   }
@@ -222,7 +224,7 @@ void hr_flow_ran_partly(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site
 }
 
 void hr_flow_hand_over(hr_flow_block_t* b, const hr_flow_site_t* s, int32_t input, hr_slot_t* to) {
-  const int32_t use = s->in_use[input];
+  const int32_t use = hr_flow_in_use(s)[input];
   hr_slot_t* from = &b->slots[s->site->in[input]];
   to->ref = from->ref;
   if (s->site->in_flags[input] & HR_IN_TAKE || (use >= 0 && b->uses[use] == 1)) hr_tensor_move(&from->value, &to->value);
@@ -230,30 +232,30 @@ void hr_flow_hand_over(hr_flow_block_t* b, const hr_flow_site_t* s, int32_t inpu
 }
 
 static hr_flow_loop_t* loop_of(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s) {
-  hr_flow_loop_t* l = b->children[s->child];
+  hr_flow_loop_t* l = b->children[s->rare->child];
   if (l) return l;
-  l = hr_flow_loop_take(r, b, s->opens);
+  l = hr_flow_loop_take(r, b, s->rare->opens);
   if (!l) {
     hr_flow_fail(r, s->site, hr_status_out_of_memory());
     return NULL;
   }
   l->frame_id = hr_rendezvous_frame_id(b->loop->frame_id, b->iteration, l->info->name);
-  b->children[s->child] = l;
+  b->children[s->rare->child] = l;
   b->outstanding++;
   return l;
 }
 
 /* A constant Enter's value is the loop's own; every iteration that is open or will be gets it lent. */
 static void enter_invariant(hr_flow_run_t* r, hr_flow_block_t* b, hr_flow_loop_t* l, const hr_flow_site_t* s, bool dead) {
-  l->arrived[s->index] = dead ? HR_INVARIANT_DEAD : HR_INVARIANT_LIVE;
-  if (!dead) hr_flow_hand_over(b, s, 0, &l->invariants[s->index]);
-  for (int64_t i = l->oldest; i < l->oldest + l->open; ++i) block_at(l, i)->outstanding += lend_invariant(r, block_at(l, i), s->index);
+  l->arrived[s->rare->index] = dead ? HR_INVARIANT_DEAD : HR_INVARIANT_LIVE;
+  if (!dead) hr_flow_hand_over(b, s, 0, &l->invariants[s->rare->index]);
+  for (int64_t i = l->oldest; i < l->oldest + l->open; ++i) block_at(l, i)->outstanding += lend_invariant(r, block_at(l, i), s->rare->index);
 }
 
 void hr_flow_entered(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, bool dead) {
   hr_flow_loop_t* l = loop_of(r, b, s);
   if (!l) return;
-  if (s->index >= 0) {
+  if (s->rare->index >= 0) {
     enter_invariant(r, b, l, s, dead);
   } else {
     hr_flow_block_t* first = block_at(l, 0);
@@ -268,8 +270,8 @@ void hr_flow_entered(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t*
 
 void hr_flow_exited(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s) {
   hr_flow_loop_t* l = b->loop;
-  if (!l->exited[s->index]) {
-    l->exited[s->index] = true;
+  if (!l->exited[s->rare->index]) {
+    l->exited[s->rare->index] = true;
     if (s->site->out[0] >= 0) hr_flow_hand_over(b, s, 0, &l->parent->slots[s->site->out[0]]);
     l->parent->outstanding += tell_all(r, l->parent, s, false);
   }
@@ -287,7 +289,7 @@ void hr_flow_went_on(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t*
     if (s->site->out[0] >= 0) hr_flow_hand_over(b, s, 0, &next->slots[s->site->out[0]]);
     next->outstanding += tell_all(r, next, s, false);
   } else {
-    hr_flow_hand_over(b, s, 0, &l->parked_values[s->index]);
+    hr_flow_hand_over(b, s, 0, &l->parked_values[s->rare->index]);
     l->parked[l->parked_count++] = (int32_t)(s - r->flow->sites);
   }
   drop_inputs(b, s);

@@ -53,28 +53,42 @@ typedef struct {
   int32_t ref, value;
 } hr_flow_read_t; /* slots: a variable's reference, where its value goes */
 
-typedef struct hr_flow_site {
-  const hr_site_t* site;
-  const hr_flow_edge_t* edges; /* by output, then control edges */
-  const int32_t* ends;         /* by output: where its edges end */
-  const int32_t* drops;        /* slots that nobody reads afterwards */
-  const hr_flow_use_t* uses;
-  const int32_t* in_use;         /* by input: its index in the block's uses; -1 */
+/* What few sites have: control flow, references. */
+typedef struct {
   const hr_flow_read_t* reads;   /* before it runs */
   const hr_flow_read_t* fetches; /* of references that it gives, at once after it ran */
-  const hr_site_t* told;         /* what an observer is told: without outputs that lie in another block */
-  const int32_t* wanted;         /* outputs that must be set after the kernel ran */
-  int32_t edge_count, drop_count, use_count, read_count, fetch_count, wanted_count;
-  int32_t counter, frame;
+  const hr_site_t* told;         /* what an observer is told: without outputs that lie in another block; NULL: the site as it is */
+  int32_t read_count, fetch_count;
   int32_t opens, child; /* Enter: the frame, and which of its own frame's children that is */
   int32_t index;        /* Enter: among the constant ones of the child, or -1; Exit, NextIteration: among those of the frame */
   int32_t data_inputs;  /* of a Merge */
+} hr_flow_rare_t;
+
+/* One cache line. Its lists lie behind its inputs and outputs, in this order: drops, uses, in_use, ends, wanted. */
+typedef struct hr_flow_site {
+  const hr_site_t* site;
+  const hr_flow_edge_t* edges; /* by output, then control edges */
+  const hr_flow_rare_t* rare;  /* never NULL */
+  int32_t edge_count, drop_count, use_count, wanted_count;
+  int32_t counter, frame;
   uint8_t action;
   bool runs_dead;    /* _Send, _Recv */
   bool ignores_dead; /* ControlTrigger */
   bool may_be_unset; /* its outputs, when it ran alive: _Recv */
   bool uses_spare;
 } hr_flow_site_t;
+
+/* Slots that nobody reads afterwards. */
+static inline const int32_t* hr_flow_drops(const hr_flow_site_t* s) { return s->site->out + s->site->out_count; }
+static inline const hr_flow_use_t* hr_flow_uses(const hr_flow_site_t* s) {
+  return (const hr_flow_use_t*)(const void*)(hr_flow_drops(s) + s->site->in_count);
+}
+/* By input: its index in the block's uses; -1. */
+static inline const int32_t* hr_flow_in_use(const hr_flow_site_t* s) { return hr_flow_drops(s) + 3 * (ptrdiff_t)s->site->in_count; }
+/* By output: where its edges end. */
+static inline const int32_t* hr_flow_ends(const hr_flow_site_t* s) { return hr_flow_in_use(s) + s->site->in_count; }
+/* Outputs that must be set after the kernel ran. */
+static inline const int32_t* hr_flow_wanted(const hr_flow_site_t* s) { return hr_flow_ends(s) + s->site->out_count; }
 
 typedef struct {
   int32_t pending, dead;

@@ -130,7 +130,7 @@ hr_status_t hr_flow_build_edges(flow_build_t* b) {
     const int32_t first = e.first[i], begin = e.begin[first];
     s->edges = e.edges + begin;
     s->edge_count = e.begin[e.first[i + 1]] - begin;
-    for (int32_t j = 0; j < s->site->out_count; ++j) ((int32_t*)s->ends)[j] = e.begin[first + j + 1] - begin;
+    for (int32_t j = 0; j < s->site->out_count; ++j) ((int32_t*)hr_flow_ends(s))[j] = e.begin[first + j + 1] - begin;
   }
   each_edge(&e);
   b->pending = e.pending;

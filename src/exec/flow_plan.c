@@ -8,7 +8,7 @@
 #include "exec/flow_plan.h"
 #include "base/alloc.h"
 
-enum { MOST_PARALLEL = 64, MOST_CONTROLS_HANDED_ON = 2 };
+enum { MOST_PARALLEL = 64, MOST_CONTROLS_HANDED_ON = 2, MOST_LOOKED_AT = 8 };
 
 static hr_status_t nothing(hr_kernel_ctx_t* k) {
   (void)k;
@@ -119,7 +119,7 @@ static hr_status_t make_values(flow_build_t* b) {
     for (int32_t j = 0; j < b->order[i]->input_count; ++j) limit += input_needs_read(b->order[i], j);
   b->values = hr_arena_array(b->scratch, (size_t)limit, sizeof *b->values);
   if (!b->values) return hr_status_out_of_memory();
-  for (int32_t i = 0; i < limit; ++i) b->values[i] = (flow_value_t){.slot = -1, .use = -1};
+  for (int32_t i = 0; i < limit; ++i) b->values[i] = (flow_value_t){.slot = -1, .use = -1, .maker = -1};
   for (int64_t i = 0; i < d->node_count; ++i) {
     const hr_node_t* n = b->order[i];
     const bool invariant = hr_node_class_is_enter(hr_flow_class(n)) && hr_attrs_bool(&n->attrs, "is_constant");
@@ -133,7 +133,7 @@ static hr_status_t make_values(flow_build_t* b) {
   }
   for (int32_t i = 0; i < d->feed_count; ++i) {
     flow_value_t* v = &b->values[b->base[d->feeds[i].node->id] + d->feeds[i].index];
-    *v = (flow_value_t){.slot = i, .use = -1, .kind = FLOW_FEED};
+    *v = (flow_value_t){.slot = i, .use = -1, .maker = -1, .kind = FLOW_FEED};
   }
   return NULL;
 }
@@ -151,20 +151,17 @@ static int32_t new_value(flow_build_t* b, int32_t frame) {
 
 /* --- sites; their inputs and outputs hold values until slots are known -------------------------------------------------------------- */
 
+static const hr_flow_rare_t ordinary = {.index = -1};
+
 static hr_plan_site_t* add_site(flow_build_t* b, const hr_node_t* n, int64_t node, int32_t in_count, int32_t out_count) {
   if (in_count > b->f->widest) b->f->widest = in_count;
-  const size_t in = (size_t)in_count, out = (size_t)out_count;
-  int32_t* block = hr_arena_alloc(&b->p->arena, (2 * in + out + 1) * sizeof(int32_t) + in + out);
-  int32_t* in_use = hr_arena_array(&b->p->arena, in, sizeof *in_use);
-  int32_t* ends = hr_arena_array(&b->p->arena, out, sizeof *ends);
-  int32_t* wanted = hr_arena_array(&b->p->arena, out, sizeof *wanted);
-  hr_flow_use_t* uses = hr_arena_array(&b->p->arena, in, sizeof *uses);
-  if (!block || !in_use || !ends || !uses || !wanted) return NULL;
+  const size_t in = (size_t)in_count, out = (size_t)out_count, numbers = 5 * in + 3 * out; /* for the lists that flow.h speaks of */
+  int32_t* block = hr_arena_alloc(&b->p->arena, numbers * sizeof(int32_t) + in + out);
+  if (!block) return NULL;
+  memset(block, 0, numbers * sizeof(int32_t) + in + out);
   hr_plan_site_t* site = &b->p->sites[b->p->site_count];
   hr_flow_site_t* s = &b->f->sites[b->p->site_count++];
-  uint8_t* bytes = (uint8_t*)(block + 2 * in + out + 1);
-  memset(bytes, 0, in + out);
-  site->drops = block + in + out;
+  uint8_t* bytes = (uint8_t*)(block + numbers);
   site->node = (int32_t)node;
   site->site = (hr_site_t){.node_name = n->name.data,
                            .op_name = n->attrs.def->name.data,
@@ -174,25 +171,27 @@ static hr_plan_site_t* add_site(flow_build_t* b, const hr_node_t* n, int64_t nod
                            .out_types = bytes + in,
                            .in_count = in_count,
                            .out_count = out_count};
-  *s = (hr_flow_site_t){.site = &site->site,
-                        .told = &site->site,
-                        .drops = site->drops,
-                        .in_use = in_use,
-                        .ends = ends,
-                        .uses = uses,
-                        .wanted = wanted,
-                        .index = -1,
-                        .action = HR_FLOW_COMPUTE};
+  *s = (hr_flow_site_t){.site = &site->site, .rare = &ordinary, .action = HR_FLOW_COMPUTE};
   return site;
+}
+
+static hr_flow_rare_t* rare_of(flow_build_t* b, hr_flow_site_t* s) { /* its own, to be filled; NULL: out of memory */
+  if (s->rare != &ordinary) return (hr_flow_rare_t*)s->rare;
+  hr_flow_rare_t* rare = hr_arena_array(&b->p->arena, 1, sizeof *rare);
+  if (!rare) return NULL;
+  *rare = ordinary;
+  s->rare = rare;
+  return rare;
 }
 
 /* The values of inputs that are references read as values lie in slots of the site's own. */
 static hr_status_t add_reads(flow_build_t* b, const hr_node_t* n, hr_flow_site_t* s, int32_t* in) {
   int32_t count = 0;
   for (int32_t i = 0; i < n->input_count; ++i) count += input_needs_read(n, i);
-  hr_flow_read_t* reads = hr_arena_array(&b->p->arena, (size_t)count, sizeof *reads);
-  if (!reads) return hr_status_out_of_memory();
-  s->reads = reads;
+  hr_flow_read_t* reads = count ? hr_arena_array(&b->p->arena, (size_t)count, sizeof *reads) : NULL;
+  hr_flow_rare_t* rare = count ? rare_of(b, s) : NULL;
+  if (count && (!reads || !rare)) return hr_status_out_of_memory();
+  if (count) rare->reads = reads;
   for (int32_t i = 0; i < n->input_count; ++i) {
     const flow_value_t* v = &b->values[in[i]];
     if (v->kind == FLOW_FEED) {
@@ -201,11 +200,11 @@ static hr_status_t add_reads(flow_build_t* b, const hr_node_t* n, hr_flow_site_t
                       n->attrs.def->name.data);
     }
     if (!input_needs_read(n, i)) continue;
-    for (int32_t j = 0; j < s->read_count && input_needs_read(n, i); ++j)
+    for (int32_t j = 0; j < rare->read_count && input_needs_read(n, i); ++j)
       if (reads[j].ref == in[i]) in[i] = reads[j].value;
     if (b->values[in[i]].kind == FLOW_TEMPORARY && !b->values[in[i]].is_ref) continue; /* found among them */
-    reads[s->read_count].ref = in[i];
-    in[i] = reads[s->read_count++].value = new_value(b, s->frame);
+    reads[rare->read_count].ref = in[i];
+    in[i] = reads[rare->read_count++].value = new_value(b, s->frame);
   }
   return NULL;
 }
@@ -216,10 +215,7 @@ static void set_action(hr_plan_site_t* site, hr_flow_site_t* s, const hr_node_t*
     case HR_NODE_REF_SWITCH: s->action = HR_FLOW_SWITCH; break;
     case HR_NODE_SWITCH_N: s->action = HR_FLOW_SWITCH_N; break;
     case HR_NODE_MERGE:
-    case HR_NODE_REF_MERGE:
-      s->action = HR_FLOW_MERGE;
-      s->data_inputs = n->input_count;
-      break;
+    case HR_NODE_REF_MERGE: s->action = HR_FLOW_MERGE; break;
     case HR_NODE_ENTER:
     case HR_NODE_REF_ENTER: s->action = HR_FLOW_ENTER; break;
     case HR_NODE_EXIT:
@@ -248,6 +244,11 @@ static hr_status_t add_node(flow_build_t* b, const hr_node_t* n, int64_t node) {
   b->site_of[n->id] = (int32_t)(b->p->site_count - 1);
   s->frame = b->frames.of_node[n->id] >= 0 ? b->frames.of_node[n->id] : 0;
   set_action(site, s, n);
+  if (s->action == HR_FLOW_MERGE) {
+    hr_flow_rare_t* rare = rare_of(b, s);
+    if (!rare) return hr_status_out_of_memory();
+    rare->data_inputs = n->input_count;
+  }
   if (is_source(n) || (b->marks[n->id] & FLOW_FED && node < 0)) {
     s->action = HR_FLOW_NOTHING;
     site->site.compute = nothing;
@@ -314,12 +315,13 @@ static hr_status_t add_fetch_site(flow_build_t* b, hr_value_t v, int32_t value, 
 }
 
 static hr_status_t read_at_once(flow_build_t* b, hr_flow_site_t* s, int32_t ref, int32_t* out) {
-  hr_flow_read_t* all = hr_arena_array(&b->p->arena, (size_t)s->fetch_count + 1, sizeof *all);
+  hr_flow_rare_t* rare = rare_of(b, s);
+  hr_flow_read_t* all = rare ? hr_arena_array(&b->p->arena, (size_t)rare->fetch_count + 1, sizeof *all) : NULL;
   if (!all) return hr_status_out_of_memory();
-  if (s->fetch_count) memcpy(all, s->fetches, (size_t)s->fetch_count * sizeof *all);
+  if (rare->fetch_count) memcpy(all, rare->fetches, (size_t)rare->fetch_count * sizeof *all);
   *out = new_value(b, 0);
-  all[s->fetch_count++] = (hr_flow_read_t){ref, *out};
-  s->fetches = all;
+  all[rare->fetch_count++] = (hr_flow_read_t){ref, *out};
+  rare->fetches = all;
   return NULL;
 }
 
@@ -373,26 +375,34 @@ static hr_status_t make_frames(flow_build_t* b) {
   return NULL;
 }
 
-static void number_site(flow_build_t* b, hr_flow_site_t* s) {
+static bool crosses_frames(const hr_flow_site_t* s) {
+  return s->action == HR_FLOW_ENTER || s->action == HR_FLOW_EXIT || s->action == HR_FLOW_NEXT;
+}
+
+static hr_status_t number_site(flow_build_t* b, hr_flow_site_t* s) {
   hr_flow_t* f = b->f;
   hr_flow_frame_t* frame = &f->frames[s->frame];
   s->counter = frame->site_count++;
   f->sends |= s->frame > 0 && s->runs_dead && !s->may_be_unset;
+  if (!crosses_frames(s)) return NULL;
+  hr_flow_rare_t* rare = rare_of(b, s);
+  if (!rare) return hr_status_out_of_memory();
   if (s->action == HR_FLOW_EXIT) {
-    s->index = frame->exit_count++;
+    rare->index = frame->exit_count++;
   } else if (s->action == HR_FLOW_NEXT) {
-    s->index = frame->next_count++;
-  } else if (s->action == HR_FLOW_ENTER) {
+    rare->index = frame->next_count++;
+  } else {
     const flow_value_t* out = &b->values[s->site->out[0]];
-    s->opens = out->frame;
-    s->child = f->frames[s->opens].child_index;
-    if (out->kind == FLOW_INVARIANT) s->index = f->frames[s->opens].invariant_count++;
+    rare->opens = out->frame;
+    rare->child = f->frames[rare->opens].child_index;
+    if (out->kind == FLOW_INVARIANT) rare->index = f->frames[rare->opens].invariant_count++;
   }
+  return NULL;
 }
 
 static hr_status_t place_sites_in_frames(flow_build_t* b) {
   hr_flow_t* f = b->f;
-  for (int32_t i = 0; i < b->p->site_count; ++i) number_site(b, &f->sites[i]);
+  for (int32_t i = 0; i < b->p->site_count; ++i) HR_TRY(number_site(b, &f->sites[i]));
   for (int32_t i = 0; i < f->frame_count; ++i) {
     hr_flow_frame_t* frame = &f->frames[i];
     frame->exits = hr_arena_array(&b->p->arena, (size_t)frame->exit_count, sizeof *frame->exits);
@@ -401,8 +411,9 @@ static hr_status_t place_sites_in_frames(flow_build_t* b) {
   }
   for (int32_t i = 0; i < b->p->site_count; ++i) {
     const hr_flow_site_t* s = &f->sites[i];
-    if (s->action == HR_FLOW_EXIT) ((int32_t*)f->frames[s->frame].exits)[s->index] = i;
-    if (s->action == HR_FLOW_ENTER && s->index >= 0) ((int32_t*)f->frames[s->opens].invariants)[s->index] = i;
+    if (s->action == HR_FLOW_EXIT) ((int32_t*)f->frames[s->frame].exits)[s->rare->index] = i;
+    if (s->action == HR_FLOW_ENTER && s->rare->index >= 0)
+      ((int32_t*)f->frames[s->rare->opens].invariants)[s->rare->index] = i;
   }
   return NULL;
 }
@@ -412,15 +423,57 @@ static hr_status_t place_sites_in_frames(flow_build_t* b) {
 static void count_readers(flow_build_t* b) {
   for (int32_t i = 0; i < b->p->site_count; ++i) {
     const hr_flow_site_t* s = &b->f->sites[i];
+    for (int32_t j = 0; j < s->site->out_count; ++j) b->values[s->site->out[j]].maker = i;
     for (int32_t j = 0; j < s->site->in_count; ++j) {
       flow_value_t* v = &b->values[s->site->in[j]];
       if (v->last_reader == i + 1) continue; /* one site counts once */
       v->last_reader = i + 1;
       v->readers++;
     }
-    for (int32_t j = 0; j < s->read_count; ++j) b->values[s->reads[j].ref].readers++;
-    for (int32_t j = 0; j < s->fetch_count; ++j) b->values[s->fetches[j].ref].readers++;
+    for (int32_t j = 0; j < s->rare->read_count; ++j) b->values[s->rare->reads[j].ref].readers++;
+    for (int32_t j = 0; j < s->rare->fetch_count; ++j) b->values[s->rare->fetches[j].ref].readers++;
   }
+}
+
+static bool is_wanted(const flow_value_t* v) { return v->readers > 0 || v->fetched; }
+
+/* The site that makes input i; -1: none does, or it made an input before. */
+static int32_t maker_of(const flow_build_t* b, const hr_site_t* site, int32_t i) {
+  const int32_t maker = b->values[site->in[i]].maker;
+  for (int32_t j = 0; j < i; ++j)
+    if (b->values[site->in[j]].maker == maker) return -1;
+  return maker;
+}
+
+/* A slot that is empty for good when site s begins: of a value all of whose readers s waits for, being what makes its inputs. -1: none found.
+ * So a chain has a handful of slots, however long it is. (Wide sites are not looked at: that would take too long.) */
+static int32_t reuse_slot(flow_build_t* b, int32_t index) {
+  const hr_site_t* site = b->f->sites[index].site;
+  const int32_t ask = ++b->asks;
+  for (int32_t i = 0; i < site->in_count && site->in_count <= MOST_LOOKED_AT; ++i) {
+    const int32_t reader = maker_of(b, site, i);
+    if (reader < 0 || b->f->sites[reader].action == HR_FLOW_MERGE) continue; /* a Merge does not wait for all that it reads */
+    const hr_site_t* before = b->f->sites[reader].site;
+    for (int32_t j = 0; j < before->in_count && before->in_count <= MOST_LOOKED_AT; ++j) {
+      flow_value_t* v = &b->values[before->in[j]];
+      if (v->kind != FLOW_TEMPORARY || v->is_ref || v->fetched || v->slot < 0 || v->passed_on) continue;
+      if (v->ask != ask) v->ask = ask, v->reader = -1, v->done = 0;
+      if (v->reader == reader) continue;
+      v->reader = reader;
+      if (++v->done < v->readers) continue;
+      v->passed_on = true;
+      return v->slot;
+    }
+  }
+  return -1;
+}
+
+static void place_temporary(flow_build_t* b, flow_value_t* v) {
+  hr_flow_frame_t* frame = &b->f->frames[v->frame];
+  const bool again = v->maker >= 0 && b->f->frame_count == 1 && !b->desc->keep_values && b->f->sites[v->maker].action != HR_FLOW_MERGE;
+  if (again) v->slot = reuse_slot(b, v->maker);
+  if (v->slot < 0) v->slot = frame->slot_count++;
+  if (v->readers > 1 && !v->fetched && !v->is_ref) v->use = frame->use_count++;
 }
 
 static hr_status_t place_values(flow_build_t* b) {
@@ -435,10 +488,13 @@ static hr_status_t place_values(flow_build_t* b) {
     }
     for (int32_t i = 0; i < b->value_count; ++i) {
       flow_value_t* v = &b->values[i];
-      if (v->kind != kind || (v->readers == 0 && !v->fetched)) continue;
+      if (v->kind != kind || !is_wanted(v)) continue;
+      if (kind == FLOW_TEMPORARY) {
+        place_temporary(b, v);
+        continue;
+      }
       v->slot = f->frames[v->frame].slot_count++;
       f->frames[v->frame].constant_count += kind == FLOW_CONSTANT_VALUE;
-      if (kind == FLOW_TEMPORARY && v->readers > 1 && !v->fetched && !v->is_ref) v->use = f->frames[v->frame].use_count++;
     }
   }
   for (int32_t i = 0; i < f->frame_count; ++i) {
@@ -459,12 +515,12 @@ static void place_input(flow_build_t* b, hr_flow_site_t* s, int32_t j) {
   const bool first = v->times > 0, once = v->times == 1 || v->times == -1;
   const bool merge = s->action == HR_FLOW_MERGE; /* drops the one it took by itself */
   if (first) v->times = -v->times;
-  ((int32_t*)s->in_use)[j] = once || s->action != HR_FLOW_COMPUTE ? v->use : -1;
+  ((int32_t*)hr_flow_in_use(s))[j] = once || s->action != HR_FLOW_COMPUTE ? v->use : -1;
   if (v->kind != FLOW_TEMPORARY || v->fetched || v->is_ref) return;
   if (v->readers == 1) ((uint8_t*)s->site->in_flags)[j] = once ? HR_IN_TAKE | HR_IN_RELEASE : HR_IN_RELEASE;
   if (merge || !first) return;
-  if (v->readers == 1) ((int32_t*)s->drops)[s->drop_count++] = v->slot;
-  else ((hr_flow_use_t*)s->uses)[s->use_count++] = (hr_flow_use_t){v->slot, v->use};
+  if (v->readers == 1) ((int32_t*)hr_flow_drops(s))[s->drop_count++] = v->slot;
+  else ((hr_flow_use_t*)hr_flow_uses(s))[s->use_count++] = (hr_flow_use_t){v->slot, v->use};
 }
 
 static void place_inputs(flow_build_t* b, hr_flow_site_t* s) {
@@ -482,7 +538,7 @@ static void place_outputs(flow_build_t* b, hr_flow_site_t* s) {
     const bool own = v->kind == FLOW_TEMPORARY || v->kind == FLOW_INVARIANT;
     out[j] = own ? v->slot : -1; /* feeds and constants lie there already */
     s->uses_spare |= out[j] < 0;
-    if (out[j] >= 0 && !v->is_ref) ((int32_t*)s->wanted)[s->wanted_count++] = j;
+    if (out[j] >= 0 && !v->is_ref) ((int32_t*)hr_flow_wanted(s))[s->wanted_count++] = j;
   }
 }
 
@@ -498,14 +554,15 @@ static hr_status_t place_sites(flow_build_t* b) {
     hr_flow_site_t* s = &b->f->sites[i];
     place_inputs(b, s);
     place_outputs(b, s);
-    place_reads(b, s->reads, s->read_count);
-    place_reads(b, s->fetches, s->fetch_count);
-    if (s->action != HR_FLOW_ENTER && s->action != HR_FLOW_EXIT && s->action != HR_FLOW_NEXT) continue;
+    place_reads(b, s->rare->reads, s->rare->read_count);
+    place_reads(b, s->rare->fetches, s->rare->fetch_count);
+    if (!crosses_frames(s)) continue;
+    hr_flow_rare_t* rare = rare_of(b, s);
     hr_site_t* told = hr_arena_array(&b->p->arena, 1, sizeof *told);
-    if (!told) return hr_status_out_of_memory();
+    if (!rare || !told) return hr_status_out_of_memory();
     *told = *s->site;
     told->out_count = 0;
-    s->told = told;
+    rare->told = told;
   }
   return NULL;
 }

@@ -13,8 +13,10 @@ typedef struct {
   int32_t slot, use; /* -1: none */
   int32_t frame, readers;
   int32_t last_reader, times; /* while readers are counted, and inputs placed */
+  int32_t maker;              /* site; -1: none */
+  int32_t ask, reader, done;  /* of reuse_slot: which ask, the last reader met, how many of them */
   uint8_t kind;
-  bool is_ref, fetched;
+  bool is_ref, fetched, passed_on; /* passed_on: its slot has been given to a later value */
 } flow_value_t;
 
 typedef struct {
@@ -40,6 +42,7 @@ typedef struct {
   int32_t* fetch_values;
   flow_extra_t* extra;
   int32_t extra_count;
+  int32_t asks; /* for slots to use again, so far */
 } flow_build_t;
 
 int hr_flow_class(const hr_node_t* n);

@@ -35,14 +35,15 @@ static hr_status_t read_references(hr_flow_block_t* b, const hr_flow_read_t* rea
 
 static hr_status_t check_outputs(const hr_flow_block_t* b, const hr_flow_site_t* s) {
   for (int32_t i = 0; i < s->wanted_count; ++i)
-    if (!b->slots[s->site->out[s->wanted[i]]].value.buffer) return HR_ERROR(INTERNAL, "the kernel did not set output %d", s->wanted[i]);
+    if (!b->slots[s->site->out[hr_flow_wanted(s)[i]]].value.buffer)
+      return HR_ERROR(INTERNAL, "the kernel did not set output %d", hr_flow_wanted(s)[i]);
   return NULL;
 }
 
 static __attribute__((noinline)) void tell_observer(hr_flow_run_t* r, const hr_flow_block_t* b, const hr_flow_site_t* s, int64_t start_ns,
                                                     int64_t end_ns, hr_status_t status) {
   hr_observer_t* observer = r->step->observer;
-  observer->node_done(observer, s->told, b->slots, start_ns, end_ns, status);
+  observer->node_done(observer, s->rare->told ? s->rare->told : s->site, b->slots, start_ns, end_ns, status);
 }
 
 void hr_flow_finish(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, hr_kernel_ctx_t* k, bool dead, hr_status_t take_status,
@@ -52,7 +53,7 @@ void hr_flow_finish(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* 
   if (__builtin_expect(r->step->observer != NULL, 0)) tell_observer(r, b, s, start_ns, end_ns, status);
   const bool unset = dead || (s->may_be_unset && k->is_dead);
   if (!status && !unset && s->wanted_count) status = check_outputs(b, s);
-  if (!status && s->fetch_count && !unset) status = read_references(b, s->fetches, s->fetch_count);
+  if (!status && s->rare->fetch_count && !unset) status = read_references(b, s->rare->fetches, s->rare->fetch_count);
   if (__builtin_expect(status != NULL, 0)) {
     hr_flow_fail(r, s->site, status);
     return;
@@ -68,12 +69,14 @@ enum { TAKE_LEAST = 256 };
 
 /* The site to show to the kernel: one whose last reads of shared values are marked as such. */
 static const hr_site_t* site_to_run(hr_flow_run_t* r, const hr_flow_block_t* b, const hr_flow_site_t* s) {
+  const hr_flow_use_t* uses = hr_flow_uses(s);
+  const int32_t* in_use = hr_flow_in_use(s);
   bool any = false;
   for (int32_t i = 0; i < s->use_count && !any; ++i)
-    any = b->uses[s->uses[i].use] == 1 && b->slots[s->uses[i].slot].value.count >= TAKE_LEAST;
+    any = b->uses[uses[i].use] == 1 && b->slots[uses[i].slot].value.count >= TAKE_LEAST;
   if (!any) return s->site;
   for (int32_t i = 0; i < s->site->in_count; ++i)
-    r->last_flags[i] = s->in_use[i] >= 0 && b->uses[s->in_use[i]] == 1 ? HR_IN_TAKE | HR_IN_RELEASE : s->site->in_flags[i];
+    r->last_flags[i] = in_use[i] >= 0 && b->uses[in_use[i]] == 1 ? HR_IN_TAKE | HR_IN_RELEASE : s->site->in_flags[i];
   r->last_reader = *s->site;
   r->last_reader.in_flags = r->last_flags;
   return &r->last_reader;
@@ -123,10 +126,10 @@ static void run_switch(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_
 }
 
 static void run_merge(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s) {
-  const int32_t input = hr_flow_merge_winner(b, s), use = s->in_use[input];
+  const int32_t input = hr_flow_merge_winner(b, s), use = hr_flow_in_use(s)[input];
   hr_status_t status = NULL;
-  for (int32_t i = 0; i < s->read_count && !status; ++i) /* only what has come can be read */
-    if (s->reads[i].value == s->site->in[input]) status = read_references(b, &s->reads[i], 1);
+  for (int32_t i = 0; i < s->rare->read_count && !status; ++i) /* only what has come can be read */
+    if (s->rare->reads[i].value == s->site->in[input]) status = read_references(b, &s->rare->reads[i], 1);
   if (s->site->out[0] >= 0) hr_flow_hand_over(b, s, input, &b->slots[s->site->out[0]]);
   if (use >= 0 && --b->uses[use] == 0) hr_tensor_release(&b->slots[s->site->in[input]].value);
   if (!status && s->site->out[1] >= 0) status = hr_tensor_from_i32(input, &b->slots[s->site->out[1]].value);
@@ -164,8 +167,8 @@ static void run_ready(hr_flow_run_t* r, hr_kernel_ctx_t* k, const hr_flow_ready_
     hr_flow_died(r, b, s);
     return;
   }
-  if (s->read_count && !dead && s->action != HR_FLOW_MERGE) {
-    hr_status_t status = read_references(b, s->reads, s->read_count);
+  if (s->rare->read_count && !dead && s->action != HR_FLOW_MERGE) {
+    hr_status_t status = read_references(b, s->rare->reads, s->rare->read_count);
     if (status) {
       hr_flow_fail(r, s->site, status);
       return;

@@ -39,6 +39,15 @@ static void frame_destroy(const hr_plan_t* p, hr_frame_t* f) {
   hr_free(f);
 }
 
+/* One that another thread left: parts of a step run on whatever thread is free. */
+static hr_frame_t* frame_of_others(hr_plan_t* p) {
+  hr_frame_t* f = NULL;
+  for (int i = 0; i < HR_PLAN_QUICK && !f; ++i)
+    if (atomic_load_explicit(&p->quick[i].frame, memory_order_relaxed))
+      f = atomic_exchange_explicit(&p->quick[i].frame, NULL, memory_order_acquire);
+  return f;
+}
+
 hr_frame_t* hr_plan_lease_frame(hr_plan_t* p) {
   hr_frame_t* f = atomic_exchange_explicit(&p->quick[quick_index()].frame, NULL, memory_order_acquire);
   if (f) return f;
@@ -46,6 +55,7 @@ hr_frame_t* hr_plan_lease_frame(hr_plan_t* p) {
   f = p->frames;
   if (f) p->frames = f->next;
   hr_mutex_unlock(&p->mu);
+  if (!f) f = frame_of_others(p);
   return f ? f : frame_create(p);
 }
 

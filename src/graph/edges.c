@@ -2,14 +2,15 @@
 /* Consumer lists. The newest edge is last, so undoing an add finds it at once. */
 #include "graph/edges.h"
 
-static bool edge_list_grow(hr_graph_t* g, void** data, int64_t count, int64_t* capacity, int64_t extra, size_t size) {
-  int64_t wanted = *capacity ? *capacity * 2 : 2;
+static bool edge_list_grow(hr_graph_t* g, void** data, int32_t count, int32_t* capacity, int64_t extra, size_t size) {
+  int64_t wanted = *capacity ? (int64_t)*capacity * 2 : 2;
   if (wanted < count + extra) wanted = count + extra;
+  if (wanted > INT32_MAX) return false;
   void* bigger = hr_arena_alloc(&g->arena, (size_t)wanted * size);
   if (!bigger) return false;
   if (count) memcpy(bigger, *data, (size_t)count * size);
   *data = bigger;
-  *capacity = wanted;
+  *capacity = (int32_t)wanted;
   return true;
 }
 
@@ -25,7 +26,7 @@ hr_status_t hr_edges_reserve(hr_graph_t* g, hr_node_t* from, int64_t extra, int6
 hr_status_t hr_edges_add(hr_graph_t* g, hr_value_t from, hr_node_t* consumer, int input) {
   hr_node_t* n = from.node;
   if (!EDGE_LIST_HAS_ROOM(g, &n->consumers)) return hr_status_out_of_memory();
-  int64_t at = n->consumers.count++;
+  const int32_t at = n->consumers.count++;
   n->consumers.data[at].node = consumer;
   n->consumers.data[at].input = input;
   n->consumers.data[at].output = from.index;

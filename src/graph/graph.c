@@ -12,6 +12,7 @@ hr_status_t hr_graph_create(hr_graph_t** out) {
   hr_map_init(&g->functions_by_name);
   hr_map_init(&g->next_suffix);
   hr_mutex_init(&g->mu);
+  g->last_device = HR_STR("");
   g->producer = HR_GRAPH_VERSION;
   g->min_consumer = HR_GRAPH_MIN_CONSUMER;
   *out = g;

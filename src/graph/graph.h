@@ -19,6 +19,8 @@ typedef struct hr_node hr_node_t;
 typedef struct hr_graph hr_graph_t;
 /* hr_value_t {node, index} (op/grad_ctx.h) is an endpoint: output `index` of a node. */
 
+#define HR_EDGE_LIST(T) struct { T* data; int32_t count, capacity; } /* shorter than HR_VEC: every node has two */
+
 struct hr_node {
   int32_t id;                       /* index in graph->nodes */
   int32_t input_count, control_count, output_count;
@@ -32,8 +34,8 @@ struct hr_node {
   const hr_pshape_t** shapes;       /* inferred, of the outputs; never NULL entries */
   struct hr_handle_info* handles;   /* of resource outputs; NULL: nothing known */
   /* Data edges out; input index at the consumer. Both lists lie in the arena: only the functions here and in copy.h change them. */
-  HR_VEC(struct { hr_node_t* node; int32_t input; int32_t output; }) consumers;
-  HR_VEC(hr_node_t*) control_consumers;
+  HR_EDGE_LIST(struct { hr_node_t* node; int32_t input; int32_t output; }) consumers;
+  HR_EDGE_LIST(hr_node_t*) control_consumers;
   hr_tensor_t* constant;            /* value of output 0 once evaluated (Const and what graph/const_eval.h found); NULL: not known */
   hr_graph_t* graph;
 };
@@ -56,6 +58,7 @@ struct hr_graph {
   bool names_pending;               /* by_name has only the nodes added since; the rest at the first look-up (copies, graph/copy.h) */
   hr_graph_t* originals;            /* while that is so: the graph whose nodes were copied; guards its names with its own mu; NULL */
   int64_t original_count;           /* nodes that it had then: those that it gets later are no business of the copy */
+  hr_str_t last_device;             /* of the node added last: neighbours mostly ask for the same, and share one text */
   uint64_t ops[4];                  /* one bit for each op that a node has or had, several ops to a bit */
   hr_mutex_t mu;
   atomic_int sharers;               /* owners beside the one that created it */

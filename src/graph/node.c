@@ -21,8 +21,10 @@ static size_t layout_take(size_t* at, size_t count, size_t size) {
   return here;
 }
 
+static bool device_is_last(const hr_graph_t* g, hr_str_t device) { return hr_str_equal(device, g->last_device); }
+
 /* Widest alignment first, so no gaps. Counts are at most int32, sizes small: no overflow in 64 bits. */
-static void layout_make(const hr_resolve_t* r, node_layout_t* l) {
+static void layout_make(const hr_graph_t* g, const hr_resolve_t* r, node_layout_t* l) {
   const hr_node_desc_t* d = r->desc;
   size_t at = sizeof(hr_node_t);
   l->inputs = layout_take(&at, (size_t)d->input_count, sizeof(hr_value_t));
@@ -33,19 +35,19 @@ static void layout_make(const hr_resolve_t* r, node_layout_t* l) {
   l->input_types = layout_take(&at, (size_t)d->input_count, sizeof(int32_t));
   l->output_types = layout_take(&at, (size_t)r->output_count, sizeof(int32_t));
   l->name = layout_take(&at, d->name.size + 1, 1);
-  l->device = layout_take(&at, d->device.size ? d->device.size + 1 : 0, 1);
+  l->device = layout_take(&at, device_is_last(g, d->device) ? 0 : d->device.size + 1, 1);
   l->total = at;
 }
 
 static hr_str_t node_text(char* at, hr_str_t text) {
-  memcpy(at, text.data, text.size);
+  if (text.size) memcpy(at, text.data, text.size);
   at[text.size] = 0;
   return (hr_str_t){at, text.size};
 }
 
 static hr_node_t* node_lay_out(hr_graph_t* g, const hr_resolve_t* r) {
   node_layout_t l;
-  layout_make(r, &l);
+  layout_make(g, r, &l);
   char* block = hr_arena_alloc(&g->arena, l.total);
   if (!block) return NULL;
   hr_node_t* n = (hr_node_t*)(void*)block;
@@ -64,7 +66,7 @@ static hr_node_t* node_lay_out(hr_graph_t* g, const hr_resolve_t* r) {
   hr_resolve_input_types(r, (int32_t*)(void*)(block + l.input_types));
   hr_resolve_output_types(r, (int32_t*)(void*)(block + l.output_types));
   n->name = node_text(block + l.name, r->desc->name);
-  n->device = r->desc->device.size ? node_text(block + l.device, r->desc->device) : HR_STR("");
+  n->device = device_is_last(g, r->desc->device) ? g->last_device : node_text(block + l.device, r->desc->device);
   for (int i = 0; i < n->output_count; ++i) n->shapes[i] = &hr_pshape_unknown;
   return n;
 }
@@ -234,6 +236,7 @@ static hr_status_t node_add(hr_graph_t* g, const hr_node_desc_t* desc, const hr_
   }
   if (!desc->skip_shapes) HR_TRY(hr_shapes_infer(g, n));
   HR_TRY(node_enter(g, n));
+  g->last_device = n->device;
   *out = n;
   return NULL;
 }
