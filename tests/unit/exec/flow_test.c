@@ -470,6 +470,104 @@ typedef struct {
   hr_observer_t observer;
   const void *first, *second; /* where the nodes of these names put their values */
 } places_t;
+/* A chain behind a conditional, so that the plan is one of the general path. */
+static hr_value_t conditional(hr_graph_t* g, hr_value_t p, hr_value_t x) {
+  hr_value_t s = maker_2(g, "Switch", "s", x, p);
+  return maker_merge(g, "m", maker_1(g, "Neg", "no", s), maker_1(g, "Square", "yes", hr_emit_nth(s, 1)));
+}
+
+HR_TEST(a_chain_has_a_handful_of_slots) { /* each node reads the two before it */
+  rig_t r;
+  rig_init(&r);
+  hr_value_t p = maker_bool(r.g, "p"), x = maker_placeholder(r.g, "x", HR_F32, NULL), feeds[] = {p, x};
+  hr_value_t before = conditional(r.g, p, x), last = maker_1(r.g, "Neg", "first", before);
+  for (int i = 0; i < 200; ++i) {
+    char name[32];
+    snprintf(name, sizeof name, "n%d", i);
+    hr_value_t next = maker_2(r.g, "Sub", name, last, before);
+    before = last;
+    last = next;
+  }
+  float want[2] = {9, -9};
+  for (int i = 0; i < 200; ++i) want[i % 2] = want[(i + 1) % 2] - want[i % 2];
+  HR_REQUIRE_OK(rig_plan(&r, 2, feeds, 1, &last));
+  HR_CHECK(hr_plan_slot_count(r.plan) < 16);
+  for (int i = 0; i < 2; ++i) {
+    hr_tensor_t values[] = {maker_truth(true), maker_f32(3)};
+    HR_CHECK_EQ_F64(rig_number(&r, values), want[1]);
+    hr_tensor_release(&values[0]);
+    hr_tensor_release(&values[1]);
+  }
+  rig_deinit(&r);
+}
+
+/* Graphs at random: each node reads what a generator says, near or far; every tenth is fetched. */
+static uint32_t next_random(uint32_t* state) { return (*state = *state * 1664525u + 1013904223u) >> 8; }
+
+static hr_value_t random_node(hr_graph_t* g, uint32_t kind, const char* name, hr_value_t a, hr_value_t b) {
+  const hr_value_t three[] = {a, b, a};
+  if (kind == 0) return maker_1(g, "Neg", name, a);
+  if (kind == 1) return maker_2(g, "Minimum", name, a, b);
+  return kind == 2 ? maker_2(g, "Sub", name, a, b) : maker_node(g, "AddN", name, 3, three, 0, NULL);
+}
+static float random_result(uint32_t kind, float a, float b) {
+  return kind == 0 ? -a : kind == 1 ? (a < b ? a : b) : kind == 2 ? a - b : a + b + a;
+}
+
+static void check_random_graph(uint32_t seed) {
+  enum { NODES = 80, FETCHED = 8 };
+  rig_t r;
+  rig_init(&r);
+  hr_value_t p = maker_bool(r.g, "p"), x = maker_placeholder(r.g, "x", HR_F32, NULL), feeds[] = {p, x}, v[NODES], fetch[FETCHED];
+  hr_tensor_t values[] = {maker_truth(false), maker_f32(3)};
+  float want[NODES] = {-3, 3}, got[FETCHED];
+  v[0] = conditional(r.g, p, x);
+  v[1] = maker_1(r.g, "Neg", "first", v[0]);
+  for (uint32_t i = 2; i < NODES; ++i) {
+    char name[32];
+    const uint32_t back = next_random(&seed) % 4 == 0 ? i : i < 5 ? i : 5;
+    const uint32_t a = i - 1 - next_random(&seed) % back, b = i - 1 - next_random(&seed) % back;
+    const bool large = want[a] * want[a] + want[b] * want[b] > 1e6f; /* sums of those might lose digits */
+    const uint32_t kind = next_random(&seed) % (large ? 2 : 4);
+    snprintf(name, sizeof name, "n%u", i);
+    v[i] = random_node(r.g, kind, name, v[a], v[b]);
+    want[i] = random_result(kind, want[a], want[b]);
+  }
+  for (int i = 0; i < FETCHED; ++i) fetch[i] = v[10 * i + 9];
+  HR_CHECK_OK(run_graph(&r, 2, feeds, values, FETCHED, fetch, got));
+  for (int i = 0; i < FETCHED; ++i) HR_CHECK_EQ_F64(got[i], want[10 * i + 9]);
+  hr_tensor_release(&values[0]);
+  hr_tensor_release(&values[1]);
+  rig_deinit(&r);
+}
+
+HR_TEST(a_slot_is_not_used_again_too_early) {
+  for (uint32_t seed = 1; seed <= 300; ++seed) check_random_graph(seed);
+}
+
+static void run_another_step(void* arg) {
+  hr_tensor_t out = {0};
+  rig_t* r = arg;
+  HR_CHECK_OK(hr_plan_run(r->plan, &r->step, NULL, &out));
+  hr_tensor_release(&out);
+}
+HR_TEST(a_thread_takes_the_frame_that_another_left) {
+  rig_t r;
+  rig_init(&r);
+  maker_loop_t l = maker_count_loop(r.g, "loop", maker_i32(r.g, "zero", 0), maker_const(r.g, "a", 0), 5, 1, 10);
+  hr_value_t fetch = l.exit_a;
+  HR_REQUIRE_OK(rig_plan(&r, 0, NULL, 1, &fetch));
+  run_another_step(&r);
+  const int64_t before = hr_test_live_blocks();
+  for (int i = 0; i < 4; ++i) {
+    hr_thread_t other;
+    HR_REQUIRE_OK(hr_thread_start(&other, "another", run_another_step, &r));
+    hr_thread_join(&other);
+  }
+  HR_CHECK_EQ_I64(hr_test_live_blocks(), before);
+  rig_deinit(&r);
+}
+
 static void note_place(hr_observer_t* self, const hr_site_t* site, const hr_slot_t* slots, int64_t start_ns, int64_t end_ns,
                        hr_status_t status) {
   places_t* p = (places_t*)self;
