@@ -133,7 +133,7 @@ int32_t hr_import_find_mapped(const hr_import_t* im, hr_str_t name, int32_t inde
 static bool control_take_mapped(hr_import_t* im, hr_import_input_t* in) {
   uintptr_t entry;
   if (!hr_map_find(&im->controls_mapped, in->name, &entry)) return false;
-  in->to.node = im->options->control_map[entry].to;
+  in->to = (hr_value_t){im->options->control_map[entry].to, 0};
   return true;
 }
 

@@ -9,10 +9,12 @@
 enum { HR_IMPORT_MAPPED = -1 };
 
 typedef struct {
-  hr_str_t name;    /* in the GraphDef; the node's name while scanning */
+  union {
+    hr_str_t name;  /* of a node of the GraphDef, until inputs are linked */
+    hr_value_t to;  /* where it comes from, if producer is HR_IMPORT_MAPPED */
+  };
   int32_t index;    /* -1: control */
-  int32_t producer; /* index in nodes; HR_IMPORT_MAPPED: `to` says where it comes from */
-  hr_value_t to;
+  int32_t producer; /* index in nodes; HR_IMPORT_MAPPED */
 } hr_import_input_t;
 
 typedef struct {
