@@ -249,7 +249,8 @@ static hr_flow_loop_t* loop_of(hr_flow_run_t* r, hr_flow_block_t* b, const hr_fl
 static void enter_invariant(hr_flow_run_t* r, hr_flow_block_t* b, hr_flow_loop_t* l, const hr_flow_site_t* s, bool dead) {
   l->arrived[s->rare->index] = dead ? HR_INVARIANT_DEAD : HR_INVARIANT_LIVE;
   if (!dead) hr_flow_hand_over(b, s, 0, &l->invariants[s->rare->index]);
-  for (int64_t i = l->oldest; i < l->oldest + l->open; ++i) block_at(l, i)->outstanding += lend_invariant(r, block_at(l, i), s->rare->index);
+  for (int64_t i = l->oldest; i < l->oldest + l->open; ++i)
+    block_at(l, i)->outstanding += lend_invariant(r, block_at(l, i), s->rare->index);
 }
 
 void hr_flow_entered(hr_flow_run_t* r, hr_flow_block_t* b, const hr_flow_site_t* s, bool dead) {

@@ -445,8 +445,8 @@ static int32_t maker_of(const flow_build_t* b, const hr_site_t* site, int32_t i)
   return maker;
 }
 
-/* A slot that is empty for good when site s begins: of a value all of whose readers s waits for, being what makes its inputs. -1: none found.
- * So a chain has a handful of slots, however long it is. (Wide sites are not looked at: that would take too long.) */
+/* A slot that is empty for good when a site begins: of a value all of whose readers make inputs of the site, which it waits for. -1: none
+ * is found. So a chain has a handful of slots, however long it is. (Wide sites are not looked at: that would take too long.) */
 static int32_t reuse_slot(flow_build_t* b, int32_t index) {
   const hr_site_t* site = b->f->sites[index].site;
   const int32_t ask = ++b->asks;
