@@ -327,7 +327,7 @@ static hr_status_t no_kernel_error(const hr_op_def_t* def, const hr_attr_t* attr
   if (def->op->kernel_count == 0 && !added) return HR_ERROR(UNIMPLEMENTED, "op '%.*s' has no kernel", HR_STR_ARG(def->name));
   hr_strbuf_t text;
   hr_strbuf_init(&text);
-  hr_strbuf_format(&text, "op '%.*s' has no kernel for ", HR_STR_ARG(def->name));
+  hr_strbuf_format(&text, "No OpKernel was registered to support Op '%.*s' with ", HR_STR_ARG(def->name));
   print_type_attrs(def, attrs, &text);
   hr_strbuf_format(&text, "; supported: ");
   for (int i = 0; i < def->op->kernel_count; ++i) {
@@ -339,7 +339,7 @@ static hr_status_t no_kernel_error(const hr_op_def_t* def, const hr_attr_t* attr
     print_kernel_types(&k->kernel, &text);
     if (k->kernel.device) hr_strbuf_format(&text, " on %s", k->kernel.device);
   }
-  hr_status_t status = HR_ERROR(NOT_FOUND, "%.*s", HR_STR_ARG(hr_strbuf_view(&text)));
+  hr_status_t status = HR_ERROR(INVALID_ARGUMENT, "%.*s", HR_STR_ARG(hr_strbuf_view(&text)));
   hr_strbuf_deinit(&text);
   return status;
 }

@@ -70,7 +70,8 @@ static hr_status_t check_classes(const hr_kernel_ctx_t* k, const candidates_t* c
   for (int64_t i = 0; i < classes->count; ++i) {
     const int64_t value = ((const int64_t*)classes->data)[i];
     if (value < 0 || value >= c->sampler.range)
-      return HR_ERROR(INVALID_ARGUMENT, "true class %lld is not in [0, %lld)", (long long)value, (long long)c->sampler.range);
+      return HR_ERROR(INVALID_ARGUMENT, "true class %lld of row %lld is out of range [0, %lld)", (long long)value,
+                      (long long)(i / c->num_true), (long long)c->sampler.range);
   }
   return NULL;
 }

@@ -116,7 +116,9 @@ static double restore_cost(const restore_t* r, int64_t tensors) { /* nanoseconds
 /* The bundle, or a checkpoint of version 1 when there is no index file of that name. */
 static hr_status_t restore_open(restore_t* r, const char* prefix) {
   hr_status_t status = hr_bundle_open(prefix, &r->bundle);
-  if (hr_status_code(status) != HR_NOT_FOUND || !hr_legacy_exists(prefix)) return status;
+  if (hr_status_code(status) != HR_NOT_FOUND) return status;
+  if (!hr_legacy_exists(prefix))
+    return hr_status_note(status, "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for %s: ", prefix);
   hr_status_release(status);
   return hr_legacy_open(prefix, &r->legacy);
 }

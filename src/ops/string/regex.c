@@ -49,7 +49,7 @@ static void open_pcre2(void) {
 static hr_status_t compile_error(hr_str_t pattern, int error) {
   char text[256];
   if (pcre2.get_error_message(error, (PCRE2_UCHAR8*)text, sizeof text) < 0) snprintf(text, sizeof text, "error %d", error);
-  return HR_ERROR(INVALID_ARGUMENT, "invalid pattern '%.*s': %s", HR_STR_ARG(pattern), text);
+  return HR_ERROR(INVALID_ARGUMENT, "Invalid pattern: %.*s, error: %s", HR_STR_ARG(pattern), text);
 }
 
 static hr_status_t compile(hr_str_t pattern, hr_str_t translated, hr_regex_t* r) {

@@ -25,7 +25,7 @@ typedef struct {
 /* --- small things --------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t syntax_error(const scan_t* s, const char* why, size_t from) {
   const hr_str_t part = hr_str_slice(s->text, from, s->at > from ? s->at : from + 1);
-  return HR_ERROR(INVALID_ARGUMENT, "invalid pattern '%.*s': %s: %.*s", HR_STR_ARG(s->text), why, HR_STR_ARG(part));
+  return HR_ERROR(INVALID_ARGUMENT, "Invalid pattern: %.*s, error: %s: %.*s", HR_STR_ARG(s->text), why, HR_STR_ARG(part));
 }
 static int peek(const scan_t* s, size_t ahead) { return s->at + ahead < s->text.size ? (unsigned char)s->text.data[s->at + ahead] : -1; }
 static bool is_digit(int c) { return c >= '0' && c <= '9'; }

@@ -79,8 +79,8 @@ HR_TEST(kernels_by_type_priority_and_order) {
   HR_REQUIRE_OK(hr_registry_kernel(must_find("Add"), &t, &k));
   HR_CHECK(k->compute == run_fast); /* later, but of higher priority */
   t.u.type = HR_I32;
-  HR_CHECK_CODE(hr_registry_kernel(must_find("Add"), &t, &k), HR_NOT_FOUND,
-                "op 'Add' has no kernel for T=int32; supported: T in {float, double}; T in {double}");
+  HR_CHECK_CODE(hr_registry_kernel(must_find("Add"), &t, &k), HR_INVALID_ARGUMENT,
+                "No OpKernel was registered to support Op 'Add' with T=int32; supported: T in {float, double}; T in {double}");
   HR_CHECK_CODE(hr_registry_kernel(must_find("Merge"), &t, &k), HR_UNIMPLEMENTED, "op 'Merge' has no kernel");
 }
 
@@ -90,7 +90,7 @@ HR_TEST(kernels_by_lists_of_types) {
   hr_attr_t attrs[] = {hr_at_types("L", types, 2).value, hr_at_type("T", HR_I32).value};
   HR_CHECK_OK(hr_registry_kernel(must_find("Lists"), attrs, &k));
   types[1] = HR_F64;
-  HR_CHECK_CODE(hr_registry_kernel(must_find("Lists"), attrs, &k), HR_NOT_FOUND,
+  HR_CHECK_CODE(hr_registry_kernel(must_find("Lists"), attrs, &k), HR_INVALID_ARGUMENT,
                 "L=[float, double], T=int32; supported: L in {float}, T in {int32}");
 }
 
@@ -117,7 +117,7 @@ HR_TEST(kernels_are_added_at_run_time) {
   HR_REQUIRE_OK(hr_registry_kernel(must_find("Add"), &t, &k));
   HR_CHECK(k->compute == run_float); /* the op's own comes first */
   t.u.type = HR_F16;
-  HR_CHECK_CODE(hr_registry_kernel(must_find("Add"), &t, &k), HR_NOT_FOUND, "T in {float, int32}");
+  HR_CHECK_CODE(hr_registry_kernel(must_find("Add"), &t, &k), HR_INVALID_ARGUMENT, "T in {float, int32}");
   hr_kernel_t first = {.priority = 9, .compute = run_any};
   HR_REQUIRE_OK(hr_registry_add_kernel("Add", &first));
   HR_REQUIRE_OK(hr_registry_kernel(must_find("Add"), &t, &k));
