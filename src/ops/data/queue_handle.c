@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The nodes that make queues and hand them out: as a resource handle (V2), or as the older reference to a string vector [container, name].
- * A queue without shared_name is named after its node. */
+ * A queue without shared_name is its session's alone. */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/data/queue_input.h"
@@ -35,26 +35,19 @@ static hr_status_t make_queue(void* arg, hr_resource_t** out) {
   return NULL;
 }
 
-static hr_status_t find_queue(hr_prepare_ctx_t* p, hr_queue_t** out) {
-  const hr_str_t shared = hr_attrs_str(p->attrs, "shared_name");
-  make_t m = {(hr_queue_kind_t)(intptr_t)p->kernel->arg, p->attrs, shared.size ? shared : hr_str(p->node_name)};
-  hr_resource_t* r = NULL;
-  HR_TRY(hr_resources_find_or_create(p->resources, hr_attrs_str(p->attrs, "container"), m.name, &hr_queue_type, make_queue, &m, &r));
-  hr_status_t status = hr_queue_check_shared((hr_queue_t*)r, m.kind, p->attrs);
-  if (status) hr_resource_release(r);
-  *out = (hr_queue_t*)r;
+static hr_status_t find_queue(hr_prepare_ctx_t* p, hr_str_t name, hr_resource_t** out) {
+  make_t m = {(hr_queue_kind_t)(intptr_t)p->kernel->arg, p->attrs, name};
+  HR_TRY(hr_resources_find_or_create(p->resources, hr_attrs_str(p->attrs, "container"), name, &hr_queue_type, make_queue, &m, out));
+  hr_status_t status = hr_queue_check_shared((hr_queue_t*)*out, m.kind, p->attrs);
+  if (status) hr_resource_release(*out), *out = NULL;
   return status;
 }
 
 static hr_status_t create_handle(hr_prepare_ctx_t* p, void* state) {
-  hr_queue_t* q;
-  HR_TRY(find_queue(p, &q));
-  return hr_named_init_handle(state, &q->base, hr_named_container(p->attrs), hr_str(q->name));
+  return hr_named_create(state, p, false, find_queue, HR_NAMED_HANDLE);
 }
 static hr_status_t create_reference(hr_prepare_ctx_t* p, void* state) {
-  hr_queue_t* q;
-  HR_TRY(find_queue(p, &q));
-  return hr_named_init_reference(state, &q->base, hr_named_container(p->attrs), hr_str(q->name));
+  return hr_named_create(state, p, false, find_queue, HR_NAMED_REFERENCE);
 }
 
 /* A reference that names the queue of a handle, for ops of the older kind. */

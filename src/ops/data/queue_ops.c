@@ -75,34 +75,36 @@ static hr_status_t check_type(const hr_queue_t* q, int c, hr_dtype_t type) {
                   hr_dtype_name(q->types[c]));
 }
 
-static hr_status_t check_part(const hr_queue_t* q, int c, const hr_tensor_t* t, bool rows, int64_t row_count) {
-  char text[HR_SHAPE_TEXT], wanted[HR_SHAPE_TEXT], whole[HR_SHAPE_TEXT + 24];
-  hr_shape_t part;
-  HR_TRY(check_type(q, c, t->dtype));
-  if (rows && t->shape.rank < 1) return HR_ERROR(INVALID_ARGUMENT, "component %d is a scalar; a tensor of rows was expected", c);
-  HR_TRY(hr_shape_make(t->shape.rank - rows, t->shape.dims + rows, &part));
-  if (!q->shapes || hr_pshape_accepts(q->shapes[c], &part)) return NULL;
-  hr_pshape_format(q->shapes[c], wanted);
-  if (rows) { /* "[2,3]" is "[ROWS,2,3]" then */
-    const size_t size = strlen(wanted);
-    snprintf(whole, sizeof whole, "[%lld%s%s", (long long)row_count, size > 2 ? "," : "", wanted + 1);
-  } else {
-    snprintf(whole, sizeof whole, "%s", wanted);
-  }
+static hr_status_t shape_error(const hr_queue_t* q, int c, const hr_tensor_t* t, bool rows, int64_t row_count) {
+  char text[HR_SHAPE_TEXT], wanted[HR_SHAPE_TEXT], whole[HR_SHAPE_TEXT + 24], count[24] = "?";
+  if (row_count >= 0) snprintf(count, sizeof count, "%lld", (long long)row_count);
+  snprintf(wanted, sizeof wanted, "[...]");
+  if (q->shapes) hr_pshape_format(q->shapes[c], wanted);
+  if (rows) snprintf(whole, sizeof whole, "[%s%s%s", count, strlen(wanted) > 2 ? "," : "", wanted + 1); /* [ROWS,2,3] */
+  else snprintf(whole, sizeof whole, "%s", wanted);
   return HR_ERROR(INVALID_ARGUMENT, "Shape mismatch in tuple component %d. Expected %s, got %s (queue '%s')", c, whole,
                   hr_shape_format(&t->shape, text), q->name);
 }
 
+/* With `rows`, a component is as many elements as component 0 has rows; -1: that is none. */
+static hr_status_t check_part(const hr_queue_t* q, int c, const hr_tensor_t* t, bool rows, int64_t row_count) {
+  hr_shape_t part;
+  HR_TRY(check_type(q, c, t->dtype));
+  if (rows && t->shape.rank < 1) return shape_error(q, c, t, rows, row_count);
+  HR_TRY(hr_shape_make(t->shape.rank - rows, t->shape.dims + rows, &part));
+  if (q->shapes && (!hr_pshape_accepts(q->shapes[c], &part) || (rows && t->shape.dims[0] != row_count)))
+    return shape_error(q, c, t, rows, row_count);
+  if (rows && t->shape.dims[0] != row_count)
+    return HR_ERROR(INVALID_ARGUMENT, "all input tensors must have the same size in the 0th dimension: component %d has %lld, and should "
+                    "have %lld", c, (long long)t->shape.dims[0], (long long)row_count);
+  return NULL;
+}
+
 static hr_status_t check_parts(const hr_kernel_ctx_t* k, const hr_queue_t* q, bool rows) {
   HR_TRY(check_count(q, hr_input_count(k) - 1));
-  for (int c = 0; c < q->components; ++c) {
-    const hr_tensor_t *t = hr_input(k, 1 + c), *first = hr_input(k, 1);
-    HR_TRY(check_part(q, c, t, rows, rows && first->shape.rank ? first->shape.dims[0] : 0));
-    if (rows && t->shape.dims[0] != first->shape.dims[0])
-      return HR_ERROR(INVALID_ARGUMENT, "all components must have the same size in the 0th dimension: component %d "
-                      "has %lld rows, component 0 %lld",
-                      c, (long long)t->shape.dims[0], (long long)first->shape.dims[0]);
-  }
+  const hr_tensor_t* first = hr_input(k, 1);
+  for (int c = 0; c < q->components; ++c)
+    HR_TRY(check_part(q, c, hr_input(k, 1 + c), rows, first->shape.rank ? first->shape.dims[0] : -1));
   return NULL;
 }
 

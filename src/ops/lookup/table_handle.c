@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The nodes that make tables and hand them out: as a resource handle (V2), or as the older reference to a string vector [container, name].
- * A table without shared_name is named after its node, under a name that no other node can ask for unless use_node_name_sharing. */
+ * A table without shared_name is its session's alone, unless use_node_name_sharing says that nodes of one name share it. */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/lookup/table.h"
@@ -39,42 +39,22 @@ static hr_status_t check_shared(const hr_table_t* t, const make_t* m) {
   return HR_ERROR(INVALID_ARGUMENT, "table '%s' exists and is of another kind or value shape", t->name);
 }
 
-static hr_status_t make_name(hr_prepare_ctx_t* p, hr_strbuf_t* text) {
-  const hr_str_t shared = hr_attrs_str(p->attrs, "shared_name");
-  if (shared.size)
-    hr_strbuf_add_str(text, shared);
-  else
-    hr_strbuf_format(text, "%s%s", hr_attrs_bool(p->attrs, "use_node_name_sharing") ? "" : "_private/", p->node_name);
-  return text->failed ? hr_status_out_of_memory() : NULL;
-}
-
-static hr_status_t find_table(hr_prepare_ctx_t* p, hr_table_t** out) {
+static hr_status_t find_table(hr_prepare_ctx_t* p, hr_str_t name, hr_resource_t** out) {
   make_t m = {(hr_table_kind_t)(intptr_t)p->kernel->arg, hr_attrs_type(p->attrs, "key_dtype"), hr_attrs_type(p->attrs, "value_dtype"),
-              hr_shape_scalar(), HR_STR("")};
-  hr_resource_t* r = NULL;
-  hr_strbuf_t name;
+              hr_shape_scalar(), name};
   if (m.kind == HR_TABLE_OF_TENSORS && !hr_pshape_to_shape(hr_attrs_shape(p->attrs, "value_shape"), &m.shape))
     return HR_ERROR(INVALID_ARGUMENT, "attr 'value_shape' is not fully known, a table needs the shape of its values");
-  hr_strbuf_init(&name);
-  hr_status_t status = make_name(p, &name);
-  m.name = hr_strbuf_view(&name);
-  if (!status)
-    status = hr_resources_find_or_create(p->resources, hr_attrs_str(p->attrs, "container"), m.name, &hr_table_type, make_table, &m, &r);
-  hr_strbuf_deinit(&name);
-  if (!status && (status = check_shared((hr_table_t*)r, &m))) hr_resource_release(r);
-  *out = (hr_table_t*)r;
+  HR_TRY(hr_resources_find_or_create(p->resources, hr_attrs_str(p->attrs, "container"), name, &hr_table_type, make_table, &m, out));
+  hr_status_t status = check_shared((hr_table_t*)*out, &m);
+  if (status) hr_resource_release(*out), *out = NULL;
   return status;
 }
 
 static hr_status_t create_handle(hr_prepare_ctx_t* p, void* state) {
-  hr_table_t* t;
-  HR_TRY(find_table(p, &t));
-  return hr_named_init_handle(state, &t->base, hr_named_container(p->attrs), hr_str(t->name));
+  return hr_named_create(state, p, hr_attrs_bool(p->attrs, "use_node_name_sharing"), find_table, HR_NAMED_HANDLE);
 }
 static hr_status_t create_reference(hr_prepare_ctx_t* p, void* state) {
-  hr_table_t* t;
-  HR_TRY(find_table(p, &t));
-  return hr_named_init_reference(state, &t->base, hr_named_container(p->attrs), hr_str(t->name));
+  return hr_named_create(state, p, hr_attrs_bool(p->attrs, "use_node_name_sharing"), find_table, HR_NAMED_REFERENCE);
 }
 
 /* 3. the table behind an input */

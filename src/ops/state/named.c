@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/state/named.h"
+#include <stdatomic.h>
+#include "base/alloc.h"
 #include "op/infer_fns.h"
 #include "rt/variable.h"
 
@@ -48,25 +50,70 @@ hr_status_t hr_named_refer(hr_variable_t* v, hr_str_t container, hr_str_t name) 
 
 /* --- a maker's state ------------------------------------------------------------------------------------------------------------------ */
 
-hr_status_t hr_named_init_handle(hr_named_t* n, hr_resource_t* take, hr_str_t container, hr_str_t name) {
+typedef struct {
+  hr_str_t container;
+  hr_strbuf_t text;
+  bool is_private;
+} object_name_t;
+
+static hr_status_t object_name_init(object_name_t* name, const hr_prepare_ctx_t* p, bool nodes_share) {
+  static atomic_llong made;
+  const hr_str_t shared = hr_attrs_str(p->attrs, "shared_name");
+  hr_strbuf_init(&name->text);
+  name->container = hr_named_container(p->attrs);
+  name->is_private = shared.size == 0 && !nodes_share;
+  if (shared.size && shared.data[0] == '_')
+    return HR_ERROR(INVALID_ARGUMENT, "shared_name cannot start with '_': '%.*s' (such names are one session's alone)", HR_STR_ARG(shared));
+  if (shared.size) hr_strbuf_add_str(&name->text, shared);
+  else if (nodes_share) hr_strbuf_add_str(&name->text, hr_str(p->node_name));
+  else hr_strbuf_format(&name->text, "_%lld_%s", (long long)atomic_fetch_add_explicit(&made, 1, memory_order_relaxed), p->node_name);
+  return name->text.failed ? hr_status_out_of_memory() : NULL;
+}
+
+/* Remembers where a private object is, to take it away with the state. */
+static hr_status_t keep_place(hr_named_t* n, hr_resources_t* home, const object_name_t* name) {
+  const hr_str_t text = hr_strbuf_view(&name->text);
+  n->place = hr_alloc_zero(name->container.size + text.size + 2);
+  if (!n->place) {
+    hr_status_release(hr_resources_remove(home, name->container, text, n->object->type));
+    return hr_status_out_of_memory();
+  }
+  memcpy(n->place, name->container.data, name->container.size);
+  memcpy(n->place + name->container.size + 1, text.data, text.size);
+  n->home = hr_resources_retain(home);
+  return NULL;
+}
+
+static hr_status_t make_handle(hr_named_t* n, const object_name_t* name) {
   hr_handle_t* h = NULL;
-  n->object = take;
-  hr_status_t status = hr_named_handle(take, container, name, hr_str(take->type->name), &h);
-  if (!status) status = hr_named_handle_tensor(h, &n->handle);
-  if (status) hr_named_drop(n);
+  HR_TRY(hr_named_handle(n->object, name->container, hr_strbuf_view(&name->text), hr_str(n->object->type->name), &h));
+  return hr_named_handle_tensor(h, &n->handle);
+}
+static hr_status_t make_reference(hr_named_t* n, const object_name_t* name) {
+  HR_TRY(hr_variable_create(HR_STRING, hr_strbuf_view(&name->text), &n->reference));
+  return hr_named_refer(n->reference, name->container, hr_strbuf_view(&name->text));
+}
+
+hr_status_t hr_named_create(hr_named_t* n, hr_prepare_ctx_t* p, bool nodes_share, hr_named_find_fn_t find, hr_named_way_t way) {
+  object_name_t name;
+  hr_status_t status = object_name_init(&name, p, nodes_share);
+  if (!status) status = find(p, hr_strbuf_view(&name.text), &n->object);
+  if (!status && name.is_private) status = keep_place(n, p->resources, &name);
+  if (!status) status = way == HR_NAMED_HANDLE ? make_handle(n, &name) : make_reference(n, &name);
+  if (status && n->object) hr_named_drop(n);
+  hr_strbuf_deinit(&name.text);
   return status;
 }
 
-hr_status_t hr_named_init_reference(hr_named_t* n, hr_resource_t* take, hr_str_t container, hr_str_t name) {
-  n->object = take;
-  hr_status_t status = hr_variable_create(HR_STRING, name, &n->reference);
-  if (!status) status = hr_named_refer(n->reference, container, name);
-  if (status) hr_named_drop(n);
-  return status;
+static void leave_place(const hr_named_t* n) { /* a container that was cleared has it no more */
+  hr_status_release(hr_resources_remove(n->home, hr_str(n->place), hr_str(n->place + strlen(n->place) + 1), n->object->type));
 }
 
 void hr_named_drop(void* state) {
   hr_named_t* n = state;
+  if (n->home) leave_place(n);
+  hr_resources_release(n->home);
+  hr_free(n->place);
   hr_tensor_release(&n->handle);
   if (n->reference) hr_resource_release(&n->reference->base);
   hr_resource_release(n->object);

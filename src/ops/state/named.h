@@ -23,10 +23,14 @@ typedef struct {
   hr_resource_t* object;
   hr_tensor_t handle;       /* of the V2 op */
   hr_variable_t* reference; /* of the older one */
+  hr_resources_t* home;     /* where a private object is, which leaves with the state; else NULL */
+  char* place;              /* there: container NUL name */
 } hr_named_t;
-/* Both take a reference to the object, also on failure. */
-HR_MUST_USE hr_status_t hr_named_init_handle(hr_named_t* n, hr_resource_t* take, hr_str_t container, hr_str_t name);
-HR_MUST_USE hr_status_t hr_named_init_reference(hr_named_t* n, hr_resource_t* take, hr_str_t container, hr_str_t name);
+/* Finds or makes the object: named by attr "shared_name"; else after the node, where nodes of one name share; else by a name that no other
+ * has ("_7_node"), so that it is one session's alone and leaves its container with the state. `find` gives a reference. */
+typedef hr_status_t (*hr_named_find_fn_t)(hr_prepare_ctx_t* p, hr_str_t name, hr_resource_t** out);
+typedef enum { HR_NAMED_HANDLE, HR_NAMED_REFERENCE } hr_named_way_t;
+HR_MUST_USE hr_status_t hr_named_create(hr_named_t* n, hr_prepare_ctx_t* p, bool nodes_share, hr_named_find_fn_t find, hr_named_way_t way);
 void hr_named_drop(void* state);
 hr_status_t hr_named_give_handle(hr_kernel_ctx_t* k);    /* compute functions on such a state */
 hr_status_t hr_named_give_reference(hr_kernel_ctx_t* k);
