@@ -16,7 +16,9 @@ hr_status_t hr_node_tag_add(hr_status_t take_status) {
   if (!size || size > NAME_BYTES_MOST || name[size] != '\'') return take_status;
   int line;
   const char* file = hr_status_origin(take_status, &line);
-  hr_status_t marked = hr_status_create(hr_status_code(take_status), file, line, "%s\n\t [[{{node %.*s}}]]", message, (int)size, name);
+  const char* stop = message[strlen(message) - 1] == '.' ? "" : ".";
+  hr_status_t marked =
+      hr_status_create(hr_status_code(take_status), file, line, "%s%s\n\t [[{{node %.*s}}]]", message, stop, (int)size, name);
   hr_status_release(take_status);
   return marked;
 }

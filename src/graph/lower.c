@@ -269,7 +269,9 @@ static hr_status_t while_ask(lower_t* l, while_t* w) {
   hr_value_t truth;
   HR_TRY(hr_expand_find(l->x, f->name, &function));
   HR_TRY(hr_function_types(function, f->attrs, f->attr_count, true, &l->x->arena, &types, &count));
-  if (count != 1) return HR_ERROR(INVALID_ARGUMENT, "the loop's condition has %d outputs, not 1", count);
+  if (count != 1)
+    return HR_ERROR(INVALID_ARGUMENT, "Expected a single scalar output of the loop's condition '%.*s', got %d tensors", HR_STR_ARG(f->name),
+                    count);
   HR_TRY(lower_call(l, "cond", f, w->merges, n->input_count, w->merges[w->pivot].node, types, 1, &call));
   HR_TRY(lower_add1(l, "ToBool", "truth", (hr_value_t){call, 0}, NULL, &truth));
   return lower_add(l, "LoopCond", "loop_cond", &truth, 1, NULL, &w->cond);
@@ -289,8 +291,16 @@ static hr_status_t while_leave(lower_t* l, while_t* w) {
 
 static hr_status_t while_go_on(lower_t* l, while_t* w) {
   const hr_node_t* n = l->node;
+  const hr_func_attr_t* f = hr_attrs_find(&n->attrs, "body")->u.func;
+  const hr_function_t* function = NULL;
+  int32_t* types = NULL;
+  int count = 0;
   hr_node_t* call = NULL;
-  HR_TRY(lower_call(l, "body", hr_attrs_find(&n->attrs, "body")->u.func, w->inside, n->input_count, w->inside[w->pivot].node,
+  HR_TRY(hr_expand_find(l->x, f->name, &function));
+  HR_TRY(hr_function_types(function, f->attrs, f->attr_count, true, &l->x->arena, &types, &count));
+  if (count != n->output_count)
+    return HR_ERROR(INVALID_ARGUMENT, "While loop body returned %d arguments. Expected: %d", count, (int)n->output_count);
+  HR_TRY(lower_call(l, "body", f, w->inside, n->input_count, w->inside[w->pivot].node,
                     n->output_types, n->output_count, &call));
   for (int32_t i = 0; i < n->input_count; ++i) {
     hr_value_t next;

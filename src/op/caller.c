@@ -13,5 +13,5 @@ hr_status_t hr_caller_run(hr_call_site_t* site, const hr_kernel_ctx_t* k, const 
     HR_TRY(caller->find(caller, site->function, &callee));
     atomic_store_explicit(&site->callee, callee, memory_order_release);
   }
-  return caller->call(caller, callee, k->step, inputs, input_count, outputs, output_count);
+  return caller->call(caller, callee, site->role ? site->role : "the function", k->step, inputs, input_count, outputs, output_count);
 }

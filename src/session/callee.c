@@ -172,10 +172,11 @@ static hr_status_t caller_find(hr_caller_t* self, const hr_func_attr_t* call, co
   return status;
 }
 
-static hr_status_t check_arguments(const hr_callee_t* c, const hr_tensor_t* inputs, int input_count, int output_count) {
-  if (input_count != c->feed_count || output_count != c->fetch_count)
-    return HR_ERROR(INVALID_ARGUMENT, "the function has %d arguments and %d outputs, the call %d and %d", (int)c->feed_count,
-                    (int)c->fetch_count, input_count, output_count);
+static hr_status_t check_arguments(const hr_callee_t* c, const char* role, const hr_tensor_t* inputs, int input_count, int output_count) {
+  if (input_count != c->feed_count)
+    return HR_ERROR(INVALID_ARGUMENT, "%s takes %d arguments, the call has %d", role, (int)c->feed_count, input_count);
+  if (output_count != c->fetch_count)
+    return HR_ERROR(INVALID_ARGUMENT, "%s returned %d arguments. Expected: %d", role, (int)c->fetch_count, output_count);
   for (int i = 0; i < input_count; ++i)
     if (inputs[i].dtype != hr_dtype_base(hr_value_type(c->feeds[i])))
       return HR_ERROR(INVALID_ARGUMENT, "argument %d of the function is %s, not %s", i, hr_dtype_name(hr_value_type(c->feeds[i])),
@@ -194,10 +195,10 @@ static hr_status_t shorten(hr_status_t take_status) {
   return status;
 }
 
-static hr_status_t caller_call(hr_caller_t* self, const hr_callee_t* c, hr_step_t* step, const hr_tensor_t* inputs, int input_count,
-                               hr_tensor_t* outputs, int output_count) {
+static hr_status_t caller_call(hr_caller_t* self, const hr_callee_t* c, const char* role, hr_step_t* step, const hr_tensor_t* inputs,
+                               int input_count, hr_tensor_t* outputs, int output_count) {
   (void)self;
-  HR_TRY(check_arguments(c, inputs, input_count, output_count));
+  HR_TRY(check_arguments(c, role, inputs, input_count, output_count));
   if (step->call_depth >= HR_CALLEE_MOST_DEPTH || hr_stack_left() < HR_CALLEE_LEAST_STACK)
     return HR_ERROR(RESOURCE_EXHAUSTED, "functions call each other %d deep, more than there may be (%d, or what the stack holds)",
                     step->call_depth, HR_CALLEE_MOST_DEPTH);

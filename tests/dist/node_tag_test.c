@@ -16,8 +16,13 @@ static bool becomes(const char* from, const char* to) {
 }
 
 HR_TEST(the_first_node_named_is_marked) {
-  HR_CHECK(becomes("From /job:a: node 'x/y' (Add): no", "From /job:a: node 'x/y' (Add): no\n\t [[{{node x/y}}]]"));
-  HR_CHECK(becomes("node 'a' (If): node 'b' (Add): no", "node 'a' (If): node 'b' (Add): no\n\t [[{{node a}}]]"));
+  HR_CHECK(becomes("From /job:a: node 'x/y' (Add): no", "From /job:a: node 'x/y' (Add): no.\n\t [[{{node x/y}}]]"));
+  HR_CHECK(becomes("node 'a' (If): node 'b' (Add): no", "node 'a' (If): node 'b' (Add): no.\n\t [[{{node a}}]]"));
+}
+
+HR_TEST(the_text_before_the_mark_ends_in_one_full_stop) {
+  HR_CHECK(becomes("node 'x' (Add): no", "node 'x' (Add): no.\n\t [[{{node x}}]]"));
+  HR_CHECK(becomes("node 'x' (Add): no.", "node 'x' (Add): no.\n\t [[{{node x}}]]"));
 }
 
 HR_TEST(what_names_no_node_or_has_a_mark_stays) {

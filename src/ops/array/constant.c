@@ -3,7 +3,7 @@
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
-#include "ops/flow/tensor_list.h"
+#include "ops/flow/variant_math.h"
 
 extern const hr_op_t hr_op_Const, hr_op_Fill, hr_op_ZerosLike, hr_op_OnesLike;
 
@@ -126,7 +126,7 @@ const hr_op_t hr_op_ZerosLike = {.name = "ZerosLike",
                                  .attrs = "T: type",
                                  .shape = hr_infer_same,
                                  .grad = hr_grad_none,
-                                 HR_KERNELS(HR_CPU("T", HR_M(VARIANT), hr_tensor_list_zeros_like), HR_CPU_ANY(zeros_like)),
+                                 HR_KERNELS(HR_CPU("T", HR_M(VARIANT), hr_variant_math_zeros_like), HR_CPU_ANY(zeros_like)),
                                  .doc = "zeros in the input's shape",
                                  HR_HERE};
 

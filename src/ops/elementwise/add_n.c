@@ -3,7 +3,7 @@
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/elementwise/binary.h"
-#include "ops/flow/tensor_list.h"
+#include "ops/flow/variant_math.h"
 
 extern const hr_op_t hr_op_AddN, hr_op_AccumulateNV2;
 
@@ -73,7 +73,7 @@ const hr_op_t hr_op_AddN = {.name = "AddN",
                             .flags = HR_OP_COMMUTATIVE | HR_OP_AGGREGATE,
                             .shape = hr_infer_merged,
                             .grad = grad_add_n,
-                            HR_KERNELS(SUM_ROW, HR_CPU("T", HR_M(VARIANT), hr_tensor_list_add_n)),
+                            HR_KERNELS(SUM_ROW, HR_CPU("T", HR_M(VARIANT), hr_variant_math_add_n)),
                             .doc = "the sum of all inputs",
                             HR_HERE};
 

@@ -14,8 +14,8 @@ typedef struct {
 
 static hr_status_t while_prepare(hr_prepare_ctx_t* c, void* prepared) {
   while_t* p = prepared;
-  p->cond.function = hr_attrs_find(c->attrs, "cond")->u.func;
-  p->body.function = hr_attrs_find(c->attrs, "body")->u.func;
+  p->cond = (hr_call_site_t){.function = hr_attrs_find(c->attrs, "cond")->u.func, .role = "While loop condition"};
+  p->body = (hr_call_site_t){.function = hr_attrs_find(c->attrs, "body")->u.func, .role = "While loop body"};
   return NULL;
 }
 
@@ -71,7 +71,7 @@ static hr_status_t while_compute(hr_kernel_ctx_t* k) {
 }
 
 static hr_status_t for_prepare(hr_prepare_ctx_t* c, void* prepared) {
-  ((hr_call_site_t*)prepared)->function = hr_attrs_find(c->attrs, "body")->u.func;
+  *(hr_call_site_t*)prepared = (hr_call_site_t){.function = hr_attrs_find(c->attrs, "body")->u.func, .role = "For loop body"};
   return NULL;
 }
 
@@ -91,11 +91,13 @@ static hr_status_t for_iteration(hr_kernel_ctx_t* k, loop_t* l, hr_tensor_t* arg
 static hr_status_t for_compute(hr_kernel_ctx_t* k) {
   int64_t start = 0, limit = 0, delta = 0;
   loop_t l = {0};
+  static const char* const names[] = {"start", "limit", "delta"};
+  for (int i = 0; i < 3; ++i) HR_TRY(hr_want_scalar(k, i, names[i]));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 0), "start", &start));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "limit", &limit));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 2), "delta", &delta));
   if ((start < limit && delta <= 0) || (start > limit && delta >= 0))
-    return HR_ERROR(INVALID_ARGUMENT, "a loop from %lld to %lld by %lld never ends", (long long)start, (long long)limit, (long long)delta);
+    return HR_ERROR(INVALID_ARGUMENT, "Invalid start/limit/delta: %lld %lld %lld, a loop that never ends", (long long)start, (long long)limit, (long long)delta);
   HR_TRY(hr_call_inputs_begin(&l.values, k, 3));
   hr_tensor_t* arguments = hr_alloc_array((size_t)l.values.in_count + 1, sizeof *arguments);
   hr_status_t status = arguments ? NULL : hr_status_out_of_memory();

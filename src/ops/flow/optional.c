@@ -4,57 +4,60 @@
 #include "base/alloc.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
-#include "op/kernel_ctx.h"
+#include "ops/flow/optional.h"
 
 extern const hr_op_t hr_op_OptionalFromValue, hr_op_OptionalNone, hr_op_OptionalHasValue, hr_op_OptionalGetValue;
 
 static const char optional_type[] = "Optional";
 
-typedef struct {
-  int32_t count; /* 0: none */
-  hr_tensor_t values[];
-} optional_t;
-
 static void optional_release(void* object) {
-  optional_t* o = object;
+  hr_optional_t* o = object;
   for (int32_t i = 0; i < o->count; ++i) hr_tensor_release(&o->values[i]);
   hr_free(o);
 }
 
-/* Shares the first `count` inputs. */
-static hr_status_t make(hr_kernel_ctx_t* k, int32_t count) {
-  hr_shape_t scalar = hr_shape_scalar();
-  hr_tensor_t* out = NULL;
-  HR_TRY(hr_output(k, 0, &scalar, &out));
+const hr_optional_t* hr_optional_in(const hr_handle_t* h) {
+  return h && h->object && hr_str_is(h->type_name, optional_type) ? h->object : NULL;
+}
+
+hr_status_t hr_optional_create(int32_t count, hr_handle_t** out, hr_tensor_t** out_values) {
   hr_handle_t* h = hr_handle_create(HR_STR(""), HR_STR(""), HR_STR(""), hr_str(optional_type));
-  optional_t* o = hr_alloc_zero(sizeof *o + (size_t)count * sizeof o->values[0]);
+  hr_optional_t* o = hr_alloc_zero(sizeof *o + (size_t)count * sizeof o->values[0]);
   if (!h || !o) {
     hr_handle_release(h);
     hr_free(o);
     return hr_status_out_of_memory();
   }
   o->count = count;
-  for (int32_t i = 0; i < count; ++i) hr_tensor_share(hr_input(k, i), &o->values[i]);
   h->object = o;
   h->release_object = optional_release;
-  *(hr_handle_t**)out->data = h;
+  *out = h;
+  *out_values = o->values;
+  return NULL;
+}
+
+/* Shares the first `count` inputs. */
+static hr_status_t make(hr_kernel_ctx_t* k, int32_t count) {
+  hr_shape_t scalar = hr_shape_scalar();
+  hr_tensor_t *out = NULL, *values = NULL;
+  HR_TRY(hr_output(k, 0, &scalar, &out));
+  HR_TRY(hr_optional_create(count, (hr_handle_t**)out->data, &values));
+  for (int32_t i = 0; i < count; ++i) hr_tensor_share(hr_input(k, i), &values[i]);
   return NULL;
 }
 
 static hr_status_t from_value(hr_kernel_ctx_t* k) { return make(k, hr_input_count(k)); }
 static hr_status_t none(hr_kernel_ctx_t* k) { return make(k, 0); }
 
-static hr_status_t find(const hr_kernel_ctx_t* k, const optional_t** out) {
+static hr_status_t find(const hr_kernel_ctx_t* k, const hr_optional_t** out) {
   const hr_tensor_t* t = hr_input(k, 0);
-  const hr_handle_t* h = t->dtype == HR_VARIANT && t->count == 1 ? *(hr_handle_t* const*)t->data : NULL;
-  if (!h || !h->object || !hr_str_is(h->type_name, optional_type)) return HR_ERROR(INVALID_ARGUMENT, "input 0 is not an optional value");
-  *out = h->object;
-  return NULL;
+  *out = t->dtype == HR_VARIANT && t->count == 1 ? hr_optional_in(*(hr_handle_t* const*)t->data) : NULL;
+  return *out ? NULL : HR_ERROR(INVALID_ARGUMENT, "input 0 is not an optional value");
 }
 
 static hr_status_t has_value(hr_kernel_ctx_t* k) {
   hr_shape_t scalar = hr_shape_scalar();
-  const optional_t* o = NULL;
+  const hr_optional_t* o = NULL;
   hr_tensor_t* out = NULL;
   HR_TRY(find(k, &o));
   HR_TRY(hr_output(k, 0, &scalar, &out));
@@ -69,7 +72,7 @@ static hr_status_t get_prepare(hr_prepare_ctx_t* p, void* prepared) {
 
 static hr_status_t get_value(hr_kernel_ctx_t* k) {
   const hr_attr_t* shapes = *(const hr_attr_t* const*)hr_prepared(k);
-  const optional_t* o = NULL;
+  const hr_optional_t* o = NULL;
   char want[HR_SHAPE_TEXT], got[HR_SHAPE_TEXT];
   HR_TRY(find(k, &o));
   if (o->count != hr_output_count(k))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of tensors: making, copying, elements; sums and zeros of whole lists. */
+/* Lists of tensors: making, copying, elements. Sums and zeros of whole lists are in variant_math.c. */
 #include "ops/flow/tensor_list.h"
 
 #include "base/alloc.h"
-#include "ops/elementwise/binary.h"
 
 static const char list_type[] = "TensorList";
+
+bool hr_tensor_list_is(const hr_handle_t* h) { return h && h->object && hr_str_is(h->type_name, list_type); }
 
 /* --- shapes -------------------------------------------------------------------------------------------------------------------------- */
 void hr_tensor_list_shape_of(const hr_pshape_t* s, hr_tensor_list_shape_t* out) {
@@ -130,7 +131,7 @@ hr_status_t hr_tensor_list_copy(const hr_handle_t* from, int64_t count, hr_handl
 hr_status_t hr_tensor_list_input(const hr_kernel_ctx_t* k, int input, hr_dtype_t dtype, hr_handle_t** out) {
   const hr_tensor_t* t = hr_input(k, input);
   hr_handle_t* h = t->dtype == HR_VARIANT && t->count == 1 ? *(hr_handle_t* const*)t->data : NULL;
-  if (!h || !h->object || !hr_str_is(h->type_name, list_type))
+  if (!hr_tensor_list_is(h))
     return HR_ERROR(INVALID_ARGUMENT, "input %d is not a list of tensors", input);
   if (dtype != HR_DTYPE_INVALID && h->dtype != dtype)
     return HR_ERROR(INVALID_ARGUMENT, "Invalid data types; op elements %s but list elements %s", hr_dtype_name((int)dtype),
@@ -211,136 +212,4 @@ hr_status_t hr_tensor_list_get(const hr_handle_t* h, int64_t at, const hr_pshape
                     hr_pshape_format(&merged.s, text), (long long)at);
   HR_TRY(hr_shape_check(&whole));
   return hr_tensor_create_zero(h->dtype, &whole, out);
-}
-
-/* --- whole lists; lists of lists go down, so far as anybody nests them -------------------------------------------------------------------
- */
-enum { LIST_MOST_DEPTH = 32 };
-
-static bool is_list(const hr_handle_t* h) { return h && h->object && hr_str_is(h->type_name, list_type); }
-
-static hr_status_t check_depth(int depth) {
-  return depth < LIST_MOST_DEPTH ? NULL : HR_ERROR(UNIMPLEMENTED, "lists within lists more than %d deep", LIST_MOST_DEPTH);
-}
-
-static hr_status_t add_lists(hr_handle_t* sum, const hr_handle_t* other, int depth);
-
-/* Of variants: each element that both have is a list. */
-static hr_status_t add_variants(const hr_tensor_t* a, const hr_tensor_t* b, int depth, hr_tensor_t* out) {
-  HR_TRY(hr_tensor_create(HR_VARIANT, &a->shape, out));
-  for (int64_t i = 0; i < a->count; ++i) {
-    hr_handle_t *x = ((hr_handle_t*const*)a->data)[i], *y = ((hr_handle_t*const*)b->data)[i], **place = (hr_handle_t**)out->data + i;
-    if (!x || !y) {
-      *place = hr_handle_retain(x ? x : y);
-      continue;
-    }
-    if (!is_list(x) || !is_list(y)) return HR_ERROR(UNIMPLEMENTED, "adding variants that are not lists of tensors");
-    HR_TRY(hr_tensor_list_copy(x, 0, place));
-    HR_TRY(add_lists(*place, y, depth + 1));
-  }
-  return NULL;
-}
-
-static hr_status_t add_values(const hr_tensor_t* a, const hr_tensor_t* b, hr_tensor_t* out) {
-  hr_loop2_t loop = hr_binary_scalar[BINARY_AddV2][a->dtype][LOOP_BOTH];
-  if (!loop) loop = (*HR_ISA_PICK(hr_binary_vec))[BINARY_AddV2][a->dtype][LOOP_BOTH];
-  if (!loop) return HR_ERROR(UNIMPLEMENTED, "adding lists of %s", hr_dtype_name((int)a->dtype));
-  HR_TRY(hr_tensor_create(a->dtype, &a->shape, out));
-  loop(a->data, b->data, out->data, out->count);
-  return NULL;
-}
-
-static hr_status_t add_items(hr_tensor_t* sum, const hr_tensor_t* other, int depth) {
-  hr_tensor_t made = {0};
-  if (!other->buffer) return NULL;
-  if (!sum->buffer) {
-    hr_tensor_share(other, sum);
-    return NULL;
-  }
-  if (!hr_shape_equal(&sum->shape, &other->shape)) return HR_ERROR(INVALID_ARGUMENT, "lists to be added have elements of different shapes");
-  hr_status_t status = sum->dtype == HR_VARIANT ? add_variants(sum, other, depth, &made) : add_values(sum, other, &made);
-  if (status) {
-    hr_tensor_release(&made);
-    return status;
-  }
-  hr_tensor_release(sum);
-  *sum = made;
-  return NULL;
-}
-
-static hr_status_t check_addable(const hr_handle_t* a, const hr_handle_t* b) {
-  hr_tensor_list_shape_t shape;
-  char text[2][HR_SHAPE_TEXT];
-  if (!a->shape || !b->shape) return NULL;
-  hr_tensor_list_shape_of(a->shape, &shape);
-  hr_status_t status = hr_tensor_list_shape_merge(&shape, b->shape->rank, b->shape->dims);
-  if (!status) return NULL;
-  hr_status_release(status);
-  return HR_ERROR(INVALID_ARGUMENT, "Trying to add two lists of tensors with incompatible element shapes. One is %s and the other is %s",
-                  hr_pshape_format(a->shape, text[0]), hr_pshape_format(b->shape, text[1]));
-}
-
-static hr_status_t add_lists(hr_handle_t* sum, const hr_handle_t* other, int depth) {
-  hr_tensor_list_t *a = hr_tensor_list_in(sum), *b = hr_tensor_list_in(other);
-  HR_TRY(check_depth(depth));
-  if (sum->dtype != other->dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "Trying to add two lists of tensors of different dtypes. One is %s and the other is %s",
-                    hr_dtype_name((int)sum->dtype), hr_dtype_name((int)other->dtype));
-  if (a->count != b->count)
-    return HR_ERROR(INVALID_ARGUMENT, "Trying to add two lists of tensors with different lengths. One is %lld and the other is %lld",
-                    (long long)a->count, (long long)b->count);
-  HR_TRY(check_addable(sum, other));
-  for (int64_t i = 0; i < a->count; ++i) HR_TRY(add_items(&a->items[i], &b->items[i], depth));
-  return NULL;
-}
-
-hr_status_t hr_tensor_list_add_n(hr_kernel_ctx_t* k) {
-  hr_handle_t *first = NULL, *sum = NULL, *other = NULL;
-  HR_TRY(hr_tensor_list_input(k, 0, HR_DTYPE_INVALID, &first));
-  HR_TRY(hr_tensor_list_copy(first, 0, &sum));
-  hr_status_t status = NULL;
-  for (int i = 1; i < hr_input_count(k) && !status; ++i) {
-    status = hr_tensor_list_input(k, i, HR_DTYPE_INVALID, &other);
-    if (!status) status = add_lists(sum, other, 0);
-  }
-  if (!status) return hr_tensor_list_output(k, 0, sum);
-  hr_handle_release(sum);
-  return status;
-}
-
-static hr_status_t zeros_of(const hr_handle_t* from, int depth, hr_handle_t** out);
-
-static hr_status_t zero_variants(const hr_tensor_t* from, int depth, hr_tensor_t* out) {
-  HR_TRY(hr_tensor_create(HR_VARIANT, &from->shape, out));
-  for (int64_t i = 0; i < from->count; ++i) {
-    const hr_handle_t* h = ((hr_handle_t* const*)from->data)[i];
-    if (!h) continue;
-    if (!is_list(h)) return HR_ERROR(UNIMPLEMENTED, "zeros like a variant that is not a list of tensors");
-    HR_TRY(zeros_of(h, depth + 1, (hr_handle_t**)out->data + i));
-  }
-  return NULL;
-}
-
-static hr_status_t zeros_of(const hr_handle_t* from, int depth, hr_handle_t** out) {
-  const hr_tensor_list_t* l = hr_tensor_list_in(from);
-  hr_status_t status = NULL;
-  HR_TRY(check_depth(depth));
-  HR_TRY(hr_tensor_list_create(from->dtype, from->shape, l->count, l->most, out));
-  hr_tensor_list_t* zeros = hr_tensor_list_in(*out);
-  for (int64_t i = 0; i < l->count && !status; ++i) {
-    if (!l->items[i].buffer) continue;
-    status = from->dtype == HR_VARIANT ? zero_variants(&l->items[i], depth, &zeros->items[i])
-                                       : hr_tensor_create_zero(from->dtype, &l->items[i].shape, &zeros->items[i]);
-  }
-  if (!status) return NULL;
-  hr_handle_release(*out);
-  *out = NULL;
-  return status;
-}
-
-hr_status_t hr_tensor_list_zeros_like(hr_kernel_ctx_t* k) {
-  hr_handle_t *list = NULL, *zeros = NULL;
-  HR_TRY(hr_tensor_list_input(k, 0, HR_DTYPE_INVALID, &list));
-  HR_TRY(zeros_of(list, 0, &zeros));
-  return hr_tensor_list_output(k, 0, zeros);
 }

@@ -17,6 +17,7 @@ typedef union { /* a partial shape of a kernel's own */
   int64_t space[1 + HR_MAX_RANK];
 } hr_tensor_list_shape_t;
 
+bool hr_tensor_list_is(const hr_handle_t* h); /* accepts NULL */
 static inline hr_tensor_list_t* hr_tensor_list_in(const hr_handle_t* h) { return h->object; }
 HR_MUST_USE hr_status_t hr_tensor_list_create(hr_dtype_t dtype, const hr_pshape_t* shape, int64_t count, int64_t most, hr_handle_t** out);
 /* The list of an input; INVALID_ARGUMENT for what is none, or for one of other elements (dtype INVALID: any). Borrowed. */
@@ -38,7 +39,4 @@ HR_MUST_USE hr_status_t hr_tensor_list_merge_shapes(const hr_handle_t* h, int64_
 HR_MUST_USE hr_status_t hr_tensor_list_shape_read(const hr_tensor_t* t, hr_tensor_list_shape_t* out);
 void hr_tensor_list_shape_of(const hr_pshape_t* s, hr_tensor_list_shape_t* out);
 HR_MUST_USE hr_status_t hr_tensor_list_shape_merge(hr_tensor_list_shape_t* into, int rank, const int64_t* dims);
-/* Elementwise over all elements: kernels of AddN and ZerosLike for variants. */
-hr_status_t hr_tensor_list_add_n(hr_kernel_ctx_t* k);
-hr_status_t hr_tensor_list_zeros_like(hr_kernel_ctx_t* k);
 #endif

@@ -192,6 +192,7 @@ static void grad_pop(hr_grad_ctx_t* g) {
 static hr_status_t resize(hr_kernel_ctx_t* k) {
   hr_handle_t* h = NULL;
   int64_t count = 0;
+  HR_TRY(hr_want_scalar(k, 1, "size"));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "size", &count));
   if (count < 0) return HR_ERROR(INVALID_ARGUMENT, "TensorListSlice expects size to be non-negative. Got: %lld", (long long)count);
   HR_TRY(hr_tensor_list_edit(k, 0, 0, HR_DTYPE_INVALID, count, &h));
@@ -210,7 +211,7 @@ static void grad_resize(hr_grad_ctx_t* g) {
 static hr_status_t list_at(const hr_kernel_ctx_t* k, int input, int64_t i, hr_handle_t** out) {
   const hr_tensor_t* lists = hr_input(k, input);
   hr_handle_t* h = lists->dtype == HR_VARIANT && i < lists->count ? ((hr_handle_t* const*)lists->data)[i] : NULL;
-  if (!h || !h->object || !hr_str_is(h->type_name, "TensorList") || h->dtype != element_type(k))
+  if (!hr_tensor_list_is(h) || h->dtype != element_type(k))
     return HR_ERROR(INVALID_ARGUMENT, "element %lld of input %d is not a list of %s tensors", (long long)i, input,
                     hr_dtype_name((int)element_type(k)));
   *out = h;
@@ -220,7 +221,7 @@ static hr_status_t list_at(const hr_kernel_ctx_t* k, int input, int64_t i, hr_ha
 static hr_status_t join_lists(const hr_handle_t* a, const hr_handle_t* b, hr_handle_t** out) {
   const hr_tensor_list_t *first = hr_tensor_list_in(a), *second = hr_tensor_list_in(b);
   if ((a->shape || b->shape) && !hr_pshape_equal(a->shape ? a->shape : &hr_pshape_unknown, b->shape ? b->shape : &hr_pshape_unknown))
-    return HR_ERROR(INVALID_ARGUMENT, "lists to be joined must agree on their element shape");
+    return HR_ERROR(INVALID_ARGUMENT, "element shapes are not identical: lists to be joined must agree on theirs");
   HR_TRY(hr_tensor_list_copy(a, first->count + second->count, out));
   hr_tensor_list_t* l = hr_tensor_list_in(*out);
   for (int64_t i = 0; i < second->count; ++i)

@@ -205,6 +205,7 @@ static hr_status_t scatter(hr_kernel_ctx_t* k) {
   int64_t count = -1;
   HR_TRY(want_rows(hr_input(k, 0)));
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 2), &shape));
+  if (hr_input_count(k) > 3) HR_TRY(hr_want_scalar(k, 3, "num_elements"));
   if (hr_input_count(k) > 3) HR_TRY(hr_tensor_scalar_i64(hr_input(k, 3), "num_elements", &count));
   if (count < -1) return HR_ERROR(INVALID_ARGUMENT, "TensorListScatter expects num_elements >= -1, found: %lld", (long long)count);
   HR_TRY(read_indices(hr_input(k, 1), count >= 0 ? count : INT32_MAX, true, k, &which));
@@ -390,12 +391,25 @@ static hr_status_t check_lengths(const hr_tensor_t* lengths, int64_t rows) {
     int64_t n = ((const int64_t*)lengths->data)[i];
     if (n < 0) return HR_ERROR(INVALID_ARGUMENT, "Invalid value in lengths: %lld", (long long)n);
     if (n > rows - total)
-      return HR_ERROR(INVALID_ARGUMENT, "Attempting to slice %lld rows at %lld from tensor with length %lld (lengths[%lld])", (long long)n,
-                      (long long)total, (long long)rows, (long long)i);
+      return HR_ERROR(INVALID_ARGUMENT, "Attempting to slice [%lld, %lld] from tensor with length %lld (rows %lld of lengths[%lld])",
+                      (long long)total, (long long)(total + n), (long long)rows, (long long)n, (long long)i);
     total += n;
   }
   return total == rows ? NULL : HR_ERROR(INVALID_ARGUMENT, "Unused values in tensor. Length of tensor: %lld Values used: %lld",
                                          (long long)rows, (long long)total);
+}
+
+/* A piece has any number of rows, so only what follows the first dimension is compared. */
+static hr_status_t check_pieces(const hr_shape_t* rows, const hr_pshape_t* element) {
+  char text[2][HR_SHAPE_TEXT];
+  if (element->rank < 0) return NULL;
+  if (element->rank < 1)
+    return HR_ERROR(INVALID_ARGUMENT, "TensorListSplit requires element_shape to be at least of rank 1, but saw: []");
+  bool same = element->rank == rows->rank;
+  for (int d = 1; same && d < element->rank; ++d) same = element->dims[d] < 0 || element->dims[d] == rows->dims[d];
+  return same ? NULL
+              : HR_ERROR(INVALID_ARGUMENT, "tensor shape %s is not compatible with element_shape %s", hr_shape_format(rows, text[0]),
+                         hr_pshape_format(element, text[1]));
 }
 
 static hr_status_t split(hr_kernel_ctx_t* k) {
@@ -407,6 +421,7 @@ static hr_status_t split(hr_kernel_ctx_t* k) {
   HR_TRY(want_rows(rows));
   HR_TRY(check_lengths(lengths, rows->shape.dims[0]));
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
+  HR_TRY(check_pieces(&rows->shape, &shape.s));
   HR_TRY(hr_tensor_list_create(r->type, &shape.s, lengths->count, -1, &list));
   hr_status_t status = NULL;
   for (int64_t i = 0; i < lengths->count && !status; ++i) {
