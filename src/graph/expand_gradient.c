@@ -129,8 +129,8 @@ static hr_status_t call_gradient_function(gradient_t* g, const hr_func_attr_t* o
   HR_TRY(hr_expand_find(x, name, &function));
   HR_TRY(hr_function_types(function, f.attrs, f.attr_count, true, &x->arena, &types, &count));
   if (count != n->output_count)
-    return HR_ERROR(INVALID_ARGUMENT, "SymGrad expects to return %d (the inputs of '%.*s') but get %d from '%.*s' instead", (int)n->output_count,
-                    HR_STR_ARG(of->name), count, HR_STR_ARG(name));
+    return HR_ERROR(INVALID_ARGUMENT, "SymGrad expects to return %d (the inputs of '%.*s') but get %d from '%.*s' instead",
+                    (int)n->output_count, HR_STR_ARG(of->name), count, HR_STR_ARG(name));
   HR_TRY(hr_expand_add_call(x, n, "g", &f, d, n->output_types, n->output_count, &call));
   for (int32_t i = 0; i < n->output_count; ++i) HR_TRY(x->edit->replace(x, (hr_value_t){n, i}, (hr_value_t){call, i}));
   HR_TRY(x->edit->replace_control(x, n, call));

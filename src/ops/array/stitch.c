@@ -50,7 +50,8 @@ static hr_status_t infer_stitch(hr_infer_t* s) {
     if (indices->rank < 0 || data->rank < 0) continue;
     const int row = (int)(data->rank - indices->rank);
     if (row > HR_MAX_RANK) return HR_ERROR(UNIMPLEMENTED, "rows of rank %d; at most %d is supported", row, HR_MAX_RANK);
-    if (rank >= 0 && rank != row) return HR_ERROR(INVALID_ARGUMENT, "the rows of data[%d] have rank %d, those before rank %d", m, row, rank);
+    if (rank >= 0 && rank != row)
+      return HR_ERROR(INVALID_ARGUMENT, "the rows of data[%d] have rank %d, those before rank %d", m, row, rank);
     for (int d = 0; d < row; ++d) {
       if (rank < 0) dims[1 + d] = data->dims[indices->rank + d];
       else HR_TRY(hr_infer_merge_dim(dims[1 + d], data->dims[indices->rank + d], &dims[1 + d]));
@@ -101,8 +102,8 @@ static hr_status_t check_stitched(const hr_kernel_ctx_t* k, int count) {
   for (int m = 0; m < count; ++m) {
     const hr_shape_t *lead = &hr_input(k, m)->shape, *data = &hr_input(k, count + m)->shape;
     if (!leads(lead, data))
-      return HR_ERROR(INVALID_ARGUMENT, "data[%d].shape = %s does not start with indices[%d].shape = %s", m, hr_shape_format(data, text[0]), m,
-                      hr_shape_format(lead, text[1]));
+      return HR_ERROR(INVALID_ARGUMENT, "data[%d].shape = %s does not start with indices[%d].shape = %s", m,
+                      hr_shape_format(data, text[0]), m, hr_shape_format(lead, text[1]));
     if (!same_row(data, lead->rank, first, first_lead->rank))
       return HR_ERROR(INVALID_ARGUMENT,
                       "Need data[0].shape[%d:] = data[%d].shape[%d:], got data[0].shape = %s, data[%d].shape = %s, indices[0].shape = %s, "

@@ -131,8 +131,8 @@ static bool move_taker(hr_queue_t* q, hr_queue_attempt_t* a) {
     } else {
       const int64_t wanted = a->count, had = a->at;
       attempt_undo(a);
-      attempt_end(a, HR_ERROR(OUT_OF_RANGE, "queue '%s' is closed and has insufficient elements (requested %lld, current size %lld)", q->name,
-                              (long long)wanted, (long long)had));
+      attempt_end(a, HR_ERROR(OUT_OF_RANGE, "queue '%s' is closed and has insufficient elements (requested %lld, current size %lld)",
+                              q->name, (long long)wanted, (long long)had));
       return true;
     }
   }

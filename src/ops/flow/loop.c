@@ -97,7 +97,8 @@ static hr_status_t for_compute(hr_kernel_ctx_t* k) {
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "limit", &limit));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 2), "delta", &delta));
   if ((start < limit && delta <= 0) || (start > limit && delta >= 0))
-    return HR_ERROR(INVALID_ARGUMENT, "Invalid start/limit/delta: %lld %lld %lld, a loop that never ends", (long long)start, (long long)limit, (long long)delta);
+    return HR_ERROR(INVALID_ARGUMENT, "Invalid start/limit/delta: %lld %lld %lld, a loop that never ends", (long long)start,
+                    (long long)limit, (long long)delta);
   HR_TRY(hr_call_inputs_begin(&l.values, k, 3));
   hr_tensor_t* arguments = hr_alloc_array((size_t)l.values.in_count + 1, sizeof *arguments);
   hr_status_t status = arguments ? NULL : hr_status_out_of_memory();

@@ -157,17 +157,14 @@ static hr_status_t zero_tensors(const hr_tensor_t* from, int64_t count, int dept
 
 static hr_status_t zeros_of(const hr_handle_t* from, int depth, hr_handle_t** out) {
   const hr_optional_t* o = hr_optional_in(from);
+  const hr_tensor_list_t* l = hr_tensor_list_is(from) ? hr_tensor_list_in(from) : NULL;
   hr_tensor_t* values = NULL;
   HR_TRY(check_depth(depth));
-  if (o) {
-    HR_TRY(hr_optional_create(o->count, out, &values));
-  } else if (hr_tensor_list_is(from)) {
-    HR_TRY(hr_tensor_list_create(from->dtype, from->shape, hr_tensor_list_in(from)->count, hr_tensor_list_in(from)->most, out));
-    values = hr_tensor_list_in(*out)->items;
-  } else {
-    return unknown_kind(from);
-  }
-  hr_status_t status = zero_tensors(o ? o->values : hr_tensor_list_in(from)->items, o ? o->count : hr_tensor_list_in(from)->count, depth, values);
+  if (!o && !l) return unknown_kind(from);
+  if (o) HR_TRY(hr_optional_create(o->count, out, &values));
+  else HR_TRY(hr_tensor_list_create(from->dtype, from->shape, l->count, l->most, out));
+  if (l) values = hr_tensor_list_in(*out)->items;
+  hr_status_t status = zero_tensors(o ? o->values : l->items, o ? o->count : l->count, depth, values);
   if (!status) return NULL;
   hr_handle_release(*out);
   *out = NULL;

@@ -132,6 +132,63 @@ class FunctionTest(unittest.TestCase):
             with self.assertRaises(ValueError):
                 twice(1.0, 2.0)
 
+    def test_bodies_that_return_too_much_are_named(self):
+        @function.Defun(tf.float32, tf.float32)
+        def cond(n, x):
+            return n > 0.0
+
+        @function.Defun(tf.float32, tf.float32)
+        def two_verdicts(n, x):
+            return n > 0.0, x
+
+        @function.Defun(tf.float32, tf.float32)
+        def body(n, x):
+            return n - 1.0, x + n
+
+        @function.Defun(tf.float32, tf.float32)
+        def long_body(n, x):
+            return n - 1.0, x + n, x
+
+        @function.Defun(tf.int32, tf.float32)
+        def turn(i, x):
+            return x + tf.cast(i, tf.float32)
+
+        @function.Defun(tf.int32, tf.float32)
+        def long_turn(i, x):
+            return x, x
+
+        @function.Defun(tf.float32, tf.float32, tf.float32)
+        def two_gradients(x, dy, dz):
+            return x, dy + dz
+
+        @function.Defun(tf.float32, grad_func=two_gradients)
+        def both(x):
+            return x, x
+
+        def named(f):
+            f.add_to_graph(tf.get_default_graph())
+            return tf.NameAttrList(name=f.name)
+
+        def while_(c, b):
+            return tf.raw_ops.While(input=[tf.constant(5.0), tf.constant(0.0)], cond=named(c), body=named(b))[0]
+
+        def for_(b, start=0, delta=1):
+            return tf.raw_ops.For(start=tf.placeholder_with_default(start, None), limit=10, delta=delta, input=[tf.constant(0.0)],
+                                  body=named(b))[0]
+        for build, error in ((lambda: while_(two_verdicts, body), "Expected a single scalar.*got 2 tensors"),
+                             (lambda: while_(cond, long_body), "While loop body returned 3 arguments. Expected: 2"),
+                             (lambda: for_(long_turn), "For loop body returned 2 arguments. Expected: 1"),
+                             (lambda: for_(turn, delta=-1), "Invalid start/limit/delta: 0 10 -1"),
+                             (lambda: for_(turn, start=[0]), "start must be a scalar")):
+            with tf.Graph().as_default(), tf.Session() as session:
+                with self.assertRaisesRegex(tf.errors.InvalidArgumentError, error):
+                    session.run(build())
+        with tf.Graph().as_default(), tf.Session() as session:
+            self.assertEqual(session.run([while_(cond, body), for_(turn)]), [0.0, 45.0])
+            x = tf.placeholder(tf.float32, [])
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "SymGrad expects to return 1.*but get 2.*instead"):
+                session.run(tf.gradients(tf.add_n(both(x)), x), {x: 1.0})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -48,6 +48,12 @@ def _concat(l, shape=None, leading=()):
     return R.TensorListConcatV2(input_handle=l, element_shape=_shape(shape), leading_dims=tf.constant(list(leading), tf.int64), element_dtype=tf.float32)[0]
 
 
+def _split(rows, lengths, shape=None):
+    element_shape = tf.placeholder_with_default(_shape(shape), None)
+    return R.TensorListLength(input_handle=R.TensorListSplit(
+        tensor=_known(rows, tf.float32), element_shape=element_shape, lengths=tf.constant(lengths, tf.int64)))
+
+
 def _mixed():
     return _set(_set(_reserve(3), 0, 1.0), 1, [3.0, 4.0])
 
@@ -94,6 +100,14 @@ def test_pairs_of_lists():
         tensor=tf.constant([1.0, 2.0, 3.0]), element_shape=_shape(None), lengths=tf.constant([1], tf.int64))),
      "Unused values in tensor. Length of tensor: 3 Values used: 1"),
     (lambda: R.TensorListLength(input_handle=R.TensorListResize(input_handle=_reserve(3), size=_known(-1, tf.int32))), "non-negative. Got: -1"),
+    (lambda: R.TensorListLength(input_handle=R.TensorListResize(input_handle=_reserve(3), size=_known([1], tf.int32))), "size must be a scalar"),
+    (lambda: R.TensorListLength(input_handle=R.TensorListScatterV2(
+        tensor=tf.constant([1.0]), indices=[0], element_shape=_shape([]), num_elements=_known([3], tf.int32))), "num_elements must be a scalar"),
+    (lambda: _split([1.0, 2.0], [3]), r"Attempting to slice \[0, 3\] from tensor with length 2"),
+    (lambda: _split([1.0, 2.0], [1, 1], []), r"requires element_shape to be at least of rank 1, but saw: \[\]"),
+    (lambda: _split([[1.0], [2.0]], [1, 1], [1]), r"tensor shape \[2,1\] is not compatible with element_shape \[1\]"),
+    (lambda: _split([[1.0], [2.0]], [1, 1], [7, 2]), r"tensor shape \[2,1\] is not compatible with element_shape \[7,2\]"),
+    (lambda: tf.add_n([R.OptionalNone(), R.OptionalFromValue(components=[tf.constant(1.0)])]), "one has a value and the other doesn't"),
 ])
 def test_errors(build, error):
     _run(build, error)

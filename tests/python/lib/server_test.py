@@ -43,6 +43,25 @@ def test_variables_outlive_sessions_until_reset(server):
                 session.run(v)
 
 
+def test_what_has_no_shared_name_is_one_session_s_alone(server):
+    with tf.Graph().as_default():
+        own, shared = tf.FIFOQueue(5, tf.float32, [()]), tf.FIFOQueue(5, tf.float32, [()], shared_name="shared_by_sessions")
+        put, sizes, close = [own.enqueue(1.0), shared.enqueue(1.0)], [own.size(), shared.size()], own.close()
+        with tf.Session(server.target) as first, tf.Session(server.target) as second:
+            first.run(put)
+            assert first.run(sizes) == [1, 1] and second.run(sizes) == [0, 1]
+            first.run(close)
+            with pytest.raises(tf.errors.OutOfRangeError, match=r"'_\d+_%s' is closed and has insufficient elements \(requested 2, current size 1\)" % own.name):
+                first.run(own.dequeue_many(2))
+            second.run(put)
+            assert second.run(sizes) == [1, 2]
+        with tf.Session(server.target) as third:
+            assert third.run(sizes) == [0, 2]
+            with pytest.raises(tf.errors.InvalidArgumentError, match="shared_name cannot start with '_'"):
+                third.run(tf.FIFOQueue(5, tf.float32, shared_name="_mine").size())
+        tf.Session.reset(server.target)
+
+
 def test_training_through_a_monitored_session(server):
     with tf.Graph().as_default(), tf.device(tf.train.replica_device_setter(ps_tasks=1, ps_device="/job:localhost", worker_device="/job:localhost")):
         step = tf.train.get_or_create_global_step()

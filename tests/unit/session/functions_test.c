@@ -268,6 +268,24 @@ HR_TEST(small_ops_of_branches) {
   world_close(&w);
 }
 
+HR_TEST(optional_values_have_zeros_and_sums) {
+#define VARIANTS "attr { key: 'T' value { type: DT_VARIANT } } "
+#define VALUE(name, of) NODE(OP(name, "OptionalGetValue") IN(of) TYPES("output_types", F32) "attr { key: 'output_shapes' value { list { shape {} } } } ")
+  world_t w = world_open(
+      X NODE(OP("none", "OptionalNone")) NODE(OP("some", "OptionalFromValue") IN("x") TYPES("Toutput_types", F32))
+      NODE(OP("zero", "ZerosLike") IN("some") VARIANTS) NODE(OP("nil", "ZerosLike") IN("none") VARIANTS)
+      NODE(OP("sum", "AddN") IN("some") IN("some") IN("some") VARIANTS "attr { key: 'N' value { i: 3 } } ")
+      NODE(OP("nils", "AddN") IN("none") IN("nil") VARIANTS "attr { key: 'N' value { i: 2 } } ")
+      NODE(OP("mixed", "AddN") IN("none") IN("some") VARIANTS "attr { key: 'N' value { i: 2 } } ")
+      VALUE("zero_value", "zero") VALUE("sum_value", "sum") VALUE("nils_value", "nils") VALUE("mixed_value", "mixed"));
+  float out = 0;
+  HR_CHECK_EQ_F64(world_get(&w, "zero_value", 0, 7), 0);
+  HR_CHECK_EQ_F64(world_get(&w, "sum_value", 0, 7), 21);
+  HR_CHECK_CODE(world_run(&w, "nils_value", 0, 0, &out), HR_INVALID_ARGUMENT, "holds 0 tensors");
+  HR_CHECK_CODE(world_run(&w, "mixed_value", 0, 0, &out), HR_INVALID_ARGUMENT, "one has a value and the other doesn't");
+  world_close(&w);
+}
+
 HR_TEST(values_that_may_be_missing) {
   world_t w = world_open(X NODE(OP("none", "OptionalNone")) NODE(OP("some", "OptionalFromValue") IN("x") TYPES("Toutput_types", F32))
                              NODE(OP("missing", "OptionalHasValue") IN("none")) NODE(OP("there", "OptionalHasValue") IN("some"))
