@@ -270,7 +270,9 @@ HR_TEST(small_ops_of_branches) {
 
 HR_TEST(optional_values_have_zeros_and_sums) {
 #define VARIANTS "attr { key: 'T' value { type: DT_VARIANT } } "
-#define VALUE(name, of) NODE(OP(name, "OptionalGetValue") IN(of) TYPES("output_types", F32) "attr { key: 'output_shapes' value { list { shape {} } } } ")
+#define VALUE(name, of)                                                 \
+  NODE(OP(name, "OptionalGetValue") IN(of) TYPES("output_types", F32) \
+       "attr { key: 'output_shapes' value { list { shape {} } } } ")
   world_t w = world_open(
       X NODE(OP("none", "OptionalNone")) NODE(OP("some", "OptionalFromValue") IN("x") TYPES("Toutput_types", F32))
       NODE(OP("zero", "ZerosLike") IN("some") VARIANTS) NODE(OP("nil", "ZerosLike") IN("none") VARIANTS)
