@@ -5,7 +5,9 @@
  *   attr:   'text', [1,2] (ints), <2,-1> (a shape), true, false, a type's name, 1.5 (a float), 7 (an int) */
 #ifndef HR_TESTS_OPS_TEXT_H
 #define HR_TESTS_OPS_TEXT_H
+#include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +21,8 @@ static const struct {
   int parts; /* numbers an element */
 } text_types[] = {{"float", TF_FLOAT, 1}, {"double", TF_DOUBLE, 1},       {"int32", TF_INT32, 1},   {"int64", TF_INT64, 1},
                   {"bool", TF_BOOL, 1},   {"complex64", TF_COMPLEX64, 2}, {"string", TF_STRING, 1}, {"uint8", TF_UINT8, 1},
-                  {"int8", TF_INT8, 1},   {"int16", TF_INT16, 1}};
+                  {"int8", TF_INT8, 1},   {"int16", TF_INT16, 1},         {"half", TF_HALF, 1},     {"bfloat16", TF_BFLOAT16, 1},
+                  {"uint16", TF_UINT16, 1}, {"uint32", TF_UINT32, 1},     {"uint64", TF_UINT64, 1}, {"complex128", TF_COMPLEX128, 2}};
 
 static int text_type(const char* text, size_t n) {
   for (int i = 0; i < (int)(sizeof text_types / sizeof *text_types); ++i)
@@ -27,14 +30,31 @@ static int text_type(const char* text, size_t n) {
   return -1;
 }
 
+/* Of ordinary numbers: no subnormal ones, none too large. */
+static uint16_t text_half(double v) {
+  int e;
+  const double m = frexp(fabs(v), &e);
+  return v == 0 ? 0 : (uint16_t)((v < 0 ? 0x8000 : 0) + ((e + 14) << 10) + (int)(m * 2048 - 1024));
+}
+static uint16_t text_bfloat16(float v) {
+  uint32_t bits;
+  memcpy(&bits, &v, 4);
+  return (uint16_t)(bits >> 16);
+}
+
 static void text_store(TF_DataType type, void* data, size_t i, double v) {
   if (type == TF_FLOAT || type == TF_COMPLEX64) ((float*)data)[i] = (float)v;
-  else if (type == TF_DOUBLE) ((double*)data)[i] = v;
+  else if (type == TF_DOUBLE || type == TF_COMPLEX128) ((double*)data)[i] = v;
   else if (type == TF_INT32) ((int32_t*)data)[i] = (int32_t)v;
   else if (type == TF_INT64) ((int64_t*)data)[i] = (int64_t)v;
   else if (type == TF_UINT8) ((uint8_t*)data)[i] = (uint8_t)v;
   else if (type == TF_INT8) ((int8_t*)data)[i] = (int8_t)v;
   else if (type == TF_INT16) ((int16_t*)data)[i] = (int16_t)v;
+  else if (type == TF_HALF) ((uint16_t*)data)[i] = text_half(v);
+  else if (type == TF_BFLOAT16) ((uint16_t*)data)[i] = text_bfloat16((float)v);
+  else if (type == TF_UINT16) ((uint16_t*)data)[i] = (uint16_t)v;
+  else if (type == TF_UINT32) ((uint32_t*)data)[i] = (uint32_t)v;
+  else if (type == TF_UINT64) ((uint64_t*)data)[i] = (uint64_t)v;
   else ((bool*)data)[i] = v != 0;
 }
 
