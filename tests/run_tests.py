@@ -58,16 +58,24 @@ def programs(c):
         yield from pool.map(one, paths)
 
 
-def fuzz_seeds(c):
-    """Every fuzz target on its seeds and on changed copies of them, the same ones every time (make fuzz searches for more)."""
+def fuzz_commands(build):
+    """Of every fuzz target: its name and how it is run on its seeds and on 2000 changed copies of them; no seeds, no command."""
     for source in sorted(glob.glob(os.path.join(ROOT, "tests/fuzz/*_fuzz.c"))):
         stem = os.path.basename(source)[:-2]
-        exe, name = os.path.join(c.build, "tests/fuzz", stem), stem[:-len("_fuzz")]
-        seeds = sorted(glob.glob(os.path.join(ROOT, "tests/fuzz/seeds", name, "*")) + glob.glob(os.path.join(ROOT, "tests/fuzz/corpus", name, "*")))
-        if not os.path.exists(exe) or not seeds:
-            yield stem, 0, 1, "%s: %s\n" % (stem, "no seeds" if os.path.exists(exe) else "was not built")
+        folders = [os.path.join(ROOT, "tests/fuzz", kind, stem[:-len("_fuzz")], "*") for kind in ("seeds", "corpus")]
+        seeds = sorted(path for folder in folders for path in glob.glob(folder))
+        yield stem, [os.path.join(build, "tests/fuzz", stem), "-n", "2000"] + seeds if seeds else None
+
+
+def fuzz_seeds(c):
+    """Every fuzz target on its seeds and on changed copies of them, the same ones every time (make fuzz searches for more)."""
+    for stem, command in fuzz_commands(c.build):
+        if not command or not os.path.exists(command[0]):
+            yield stem, 0, 1, "%s: %s\n" % (stem, "was not built" if command else "no seeds")
             continue
-        code, output = run([exe, "-n", "2000" if c.slow else "20000"] + seeds, 300, c.build)
+        if not c.slow:
+            command[2] = "20000"
+        code, output = run(command, 300, c.build)
         yield stem, int(code == 0), int(code != 0), "%s: %s\n%s" % (stem, code, output)
 
 

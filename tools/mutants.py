@@ -3,12 +3,14 @@
 """Changes random operators and constants in src/, one at a time, and reports how many make a test fail: tools/mutants.py --count 200
 
 The tree is copied and built once; every test runs once on it and leaves the lines of src/ that it runs. A change then costs the compilation
-of its file and one link; of the tests only those run that run the changed line, until one fails. What survives is printed with its line:
-a test is missing, or the line does nothing. Not counted, and replaced by another change: one that does not compile, one of which an
+of its file and one link; of the tests only those run that run the changed line, until one fails. What none fails on goes through the programs
+among them once more in a sanitizer's build, as `make asan` runs them: an index past an array's end shows there alone. What survives is printed
+with its line: a test is missing, or the line does nothing. Not counted, and replaced by another change: one that does not compile, one of which an
 optimizing compiler makes the same code, and one on a line that tools/mutation/skip.txt declares to choose speed alone."""
 import argparse, collections, concurrent.futures, os, queue, random, shutil, sys, time
 from mutation import build as building, points, tests
 
+SANITIZED_SLOWER = 4 # times, about, that a test takes in a sanitizer's build
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -21,43 +23,60 @@ def copied(folder):
 
 
 class Trial:
-    """Runs changes, several at a time, each in a worker of its own."""
+    """Runs changes, several at a time, each in workers of its own: one beside each build."""
 
-    def __init__(self, a, build, tree_map):
-        self.a, self.build, self.map = a, build, tree_map
+    def __init__(self, a, build, sanitized, tree_map):
+        self.a, self.map = a, tree_map
         self.workers = queue.Queue()
         for k in range(a.jobs):
-            self.workers.put(building.Worker(build, k))
+            self.workers.put([building.Worker(b, k) for b in (build, sanitized)])
 
     def judge(self, point):
-        worker = self.workers.get()
+        workers = self.workers.get()
         try:
-            return self.judge_in(worker, point)
+            return self.judge_in(workers, point)
         finally:
-            worker.restore()
-            self.workers.put(worker)
+            for worker in workers:
+                worker.restore()
+            self.workers.put(workers)
 
-    def judge_in(self, worker, point):
+    def judge_in(self, workers, point):
         """What becomes of a change: (kind, note); kinds are killed, survives, build and same."""
+        plain, sanitized = workers
         bits = self.map.of_point(point)
-        if not worker.apply(point):
+        inside = self.map.in_order(bits, point.path)
+        if not plain.apply(point):
             return "build", ""
-        spent, ran = 0.0, 0
-        for test in self.map.in_order(bits, point.path):
-            if spent and spent + test.seconds > self.a.budget:
-                continue
-            code, _, _ = test.run(self.build, worker.lib, os.path.join(worker.folder, "work"), tests.LIMIT * (test.seconds + 1))
-            spent, ran = spent + test.seconds, ran + 1
-            if code:
-                return "killed", test.name
-        if worker.is_same_code(point):
+        killer, ran = self.first_failing(plain, inside, 1)
+        if killer:
+            return "killed", killer.name
+        if plain.is_same_code(point):
             return "same", ""
-        return "survives", "no test runs the line" if not bits else "after %d of %d tests" % (ran, bits.bit_count())
+        if sanitized.build.measured(point.path) and sanitized.apply(point):
+            killer, _ = self.first_failing(sanitized, [t for t in inside if t.is_program()], SANITIZED_SLOWER)
+            if killer:
+                return "killed", killer.name + " (sanitized)"
+        return "survives", "no test runs the line" if not bits else "after %d of %d tests" % (ran, len(inside))
+
+    def first_failing(self, worker, inside, slower):
+        """The first test that fails on the worker's change and, where nothing is known of it, not without; how many ran."""
+        spent, ran = 0.0, 0
+        for test in inside:
+            seconds = slower * test.seconds
+            if spent and spent + seconds > self.a.budget:
+                continue
+            spent, ran = spent + seconds, ran + 1
+            if self.fails(test, worker, worker.lib, seconds) and (slower == 1 or not self.fails(test, worker, worker.build.lib, seconds)):
+                return test, ran
+        return None, ran
+
+    def fails(self, test, worker, library, seconds):
+        return test.run(worker.build, library, os.path.join(worker.folder, "work"), tests.LIMIT * (seconds + 1))[0]
 
 
 def drawn(a, build, skips, counts):
     """Changes in a random order; those that are not tried are counted."""
-    every = list(points.of_tree(build.tree, lambda path: a.only in path))
+    every = [p for p in points.of_tree(build.tree, lambda path: True) if a.only in "%s:%d:" % (p.path, p.line)]
     random.Random(a.seed).shuffle(every)
     for point in every:
         if not build.measured(point.path):
@@ -98,14 +117,15 @@ def main():
     p.add_argument("--count", type=int, default=200)
     p.add_argument("--build", default=os.path.join(ROOT, "build", "mutants"))
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--only", default="", help="files whose path has this in it")
+    p.add_argument("--only", default="", help="changes whose PATH:LINE: has this in it")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
-    p.add_argument("--budget", type=float, default=300, help="seconds of tests after which a change survives")
+    p.add_argument("--budget", type=float, default=300, help="seconds of tests after which a change survives, in each build")
     p.add_argument("--at-least", type=float, default=0, help="percent killed below which the run fails")
     a = p.parse_args()
     start, folder = time.monotonic(), os.path.abspath(a.build)
     build = building.Build(copied(folder), os.path.join(folder, "build"), sys.executable)
-    fault = build.make()
+    sanitized = building.Build(build.tree, os.path.join(folder, "sanitized"), sys.executable, building.SANITIZED)
+    fault = build.make() or sanitized.make()
     if fault:
         print("mutants: the unchanged tree does not build\n" + fault)
         return 1
@@ -117,7 +137,7 @@ def main():
     print("mutants: %d tests, built and measured in %.0f s" % (len(tree_map.tests), time.monotonic() - start), flush=True)
     counts, start = collections.Counter(), time.monotonic()
     skips = points.Skips(os.path.join(build.tree, "tools/mutation/skip.txt"))
-    judged, survivors = try_all(a, Trial(a, build, tree_map), drawn(a, build, skips, counts), counts)
+    judged, survivors = try_all(a, Trial(a, build, sanitized, tree_map), drawn(a, build, skips, counts), counts)
     for why, count in sorted(counts.items()):
         print("mutants: %d more drawn %s" % (count, why))
     share = 100.0 * (judged - len(survivors)) / judged if judged else 0

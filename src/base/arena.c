@@ -17,6 +17,7 @@ static void arena_free_until(hr_arena_t* arena, const hr_arena_block_t* keep) {
     hr_arena_block_t* b = arena->blocks;
     arena->blocks = b->older;
     arena->bytes -= b->bytes;
+    hr_sanitized_allow(b, b->bytes);
     hr_free(b);
   }
 }
@@ -37,6 +38,7 @@ void hr_arena_reset(hr_arena_t* arena) {
   arena->bytes = keep->bytes;
   arena->next = (char*)(keep + 1);
   arena->end = (char*)keep + keep->bytes;
+  hr_sanitized_forbid(keep + 1, keep->bytes - sizeof *keep);
 }
 
 static size_t arena_block_bytes(const hr_arena_t* arena, size_t need) {
@@ -47,7 +49,7 @@ static size_t arena_block_bytes(const hr_arena_t* arena, size_t need) {
 
 void* hr_arena_alloc_slow(hr_arena_t* arena, size_t bytes) {
   size_t need;
-  if (!hr_size_add(bytes + !bytes, 15 + sizeof(hr_arena_block_t), &need)) return NULL;
+  if (!hr_size_add(bytes + !bytes, ARENA_GAP + 15 + sizeof(hr_arena_block_t), &need)) return NULL;
   need &= ~(size_t)15;
   size_t size = arena_block_bytes(arena, need);
   hr_arena_block_t* b = hr_alloc(size);
@@ -58,6 +60,8 @@ void* hr_arena_alloc_slow(hr_arena_t* arena, size_t bytes) {
   arena->bytes += size;
   arena->next = (char*)b + need;
   arena->end = (char*)b + size;
+  hr_sanitized_forbid(b + 1, size - sizeof *b);
+  hr_sanitized_allow(b + 1, bytes);
   return b + 1;
 }
 

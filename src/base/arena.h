@@ -4,7 +4,10 @@
 #define HR_BASE_ARENA_H
 #include <stdbool.h>
 #include <stddef.h>
+#include "base/sanitized.h"
 #include "base/str.h"
+
+enum { ARENA_GAP = HR_SANITIZED_ADDRESSES ? 16 : 0 }; /* bytes after each allocation that nobody may touch */
 
 typedef struct hr_arena_block hr_arena_block_t;
 typedef struct {
@@ -22,10 +25,11 @@ void* hr_arena_array(hr_arena_t* arena, size_t count, size_t size); /* zeroed; N
 bool hr_arena_str(hr_arena_t* arena, hr_str_t text, hr_str_t* out);  /* a NUL-terminated copy */
 
 static inline void* hr_arena_alloc(hr_arena_t* arena, size_t bytes) { /* aligned to 16; uninitialised; NULL: out of memory */
-  size_t need = (bytes + !bytes + 15) & ~(size_t)15; /* 0 bytes are a block too */
+  size_t need = (bytes + !bytes + ARENA_GAP + 15) & ~(size_t)15; /* 0 bytes are a block too */
   if (need >= bytes && need <= (size_t)(arena->end - arena->next)) {
     void* p = arena->next;
     arena->next += need;
+    hr_sanitized_allow(p, bytes);
     return p;
   }
   return hr_arena_alloc_slow(arena, bytes);

@@ -248,11 +248,18 @@ static void* large_take(size_t bytes, int* out_class) {
   return NULL;
 }
 
+static void* watched_take(size_t bytes) {
+  const size_t size = BUFFER_HEADER + bytes;
+  char* b = hr_alloc_aligned(size, ALIGNMENT);
+  if (b) hr_sanitized_forbid(b + size, (ALIGNMENT - size % ALIGNMENT) % ALIGNMENT); /* what the alignment added */
+  return b;
+}
+
 void* hr_buffer_pool_take(size_t bytes, int* out_class) {
   if (bytes > (size_t)1 << 47) return NULL;
   if (HR_SANITIZED) {
     *out_class = BUFFER_NOT_POOLED;
-    return hr_alloc_aligned(BUFFER_HEADER + bytes, ALIGNMENT);
+    return watched_take(bytes);
   }
   return bytes <= BUFFER_SMALL_MOST ? small_take(bytes, out_class) : large_take(bytes, out_class);
 }

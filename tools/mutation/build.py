@@ -7,6 +7,8 @@ import collections, json, os, re, shlex, shutil, subprocess
 
 CORE = "lib/libheadrace_core.so"
 PARTS = [CORE, "lib/libheadrace_dnn.so", "lib/libheadrace_grpc.so", "lib/libheadrace_cli.so"]
+PLAIN = ["-DCMAKE_BUILD_TYPE=Mutants", "-DCMAKE_C_FLAGS_MUTANTS=-O1 -g1"]
+SANITIZED = ["-DHEADRACE_SANITIZE=address,undefined", "-DHEADRACE_DNN=OFF"] # as `make asan` has it
 
 
 def quiet(command, cwd=None):
@@ -15,10 +17,12 @@ def quiet(command, cwd=None):
 
 
 class Build:
-    def __init__(self, tree, folder, python):
-        self.tree, self.folder, self.python = tree, folder, python
+    def __init__(self, tree, folder, python, options=PLAIN):
+        self.tree, self.folder, self.python, self.options = tree, folder, python, options
+        self.lib = os.path.join(folder, "lib")
         self.commands = {}                                # object -> its command
         self.objects = collections.defaultdict(set)       # source or header, from the tree -> objects
+        self.parts = []                                   # the libraries that can change
         self.links = {}                                   # library -> its command
         self.part_of = {}                                 # object -> library
 
@@ -26,7 +30,7 @@ class Build:
         """Returns what went wrong, or None."""
         linker = ["-DCMAKE_%s_LINKER_FLAGS=-fuse-ld=lld" % k for k in ("EXE", "SHARED", "MODULE")] if shutil.which("ld.lld") else []
         p = quiet(["cmake", "-G", "Ninja", "-S", self.tree, "-B", self.folder, "-DHEADRACE_MUTANTS=ON", "-DHEADRACE_WERROR=OFF",
-                   "-DCMAKE_BUILD_TYPE=Mutants", "-DCMAKE_C_FLAGS_MUTANTS=-O1 -g1", "-DHEADRACE_PYTHON=" + self.python] + linker)
+                   "-DHEADRACE_PYTHON=" + self.python] + self.options + linker)
         p = p if p.returncode else quiet(["ninja", "-C", self.folder, "all", "tests"])
         if p.returncode:
             return p.stdout[-4000:]
@@ -48,7 +52,8 @@ class Build:
                 path = os.path.relpath(os.path.join(self.folder, line.strip()), self.tree)
                 if path.startswith("src/") and target in self.commands:
                     self.objects[path].add(target)
-        for part in PARTS:
+        self.parts = [p for p in PARTS if os.path.exists(os.path.join(self.folder, p))]
+        for part in self.parts:
             command = self.ask("commands", "-s", part).strip()
             words = [w for w in shlex.split(command) if w not in (":", "&&")]
             self.links[part] = words + ["-Wl,-S"]

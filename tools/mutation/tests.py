@@ -4,7 +4,7 @@
 A test is a program of tests/programs.txt (one of long duration: each of its tests), the golden cases on one instruction set or device, the
 session suite on a cluster, or a file of tests/python."""
 import bisect, concurrent.futures, glob, hashlib, os, pickle, re, shutil, subprocess, sys, time
-from mutation import build as building, points
+from mutation import points
 
 LONG = 2.0     # seconds from which on a program's tests are run one by one
 LIMIT = 8      # how much longer than on the unchanged tree, and more seconds, a test may take
@@ -18,13 +18,19 @@ class Test:
         self.name, self.command, self.env = name, command, env or {}
         self.seconds, self.lines = 0.0, set() # on the unchanged build
 
+    def words(self, build, library):
+        return [w.replace("@LIB@", library).replace("@BUILD@", build.folder) for w in self.command]
+
+    def is_program(self):
+        return self.command[0].startswith("@BUILD@")
+
     def run(self, build, library, work, limit, extra=None):
         """Returns what ended it (0: well), the seconds it took and its output."""
         folder = os.path.join(work, re.sub(r"\W", "_", self.name))
         os.makedirs(folder, exist_ok=True)
         env = {**os.environ, **self.env, **(extra or {}), "LD_LIBRARY_PATH": library,
                "HEADRACE_GRPC": os.path.join(library, "libheadrace_grpc.so")}
-        command = ["timeout", "-k", "2", "%.1f" % limit] + [w.replace("@LIB@", library) for w in self.command]
+        command = ["timeout", "-k", "2", "%.1f" % limit] + self.words(build, library)
         start = time.monotonic()
         with open(os.path.join(folder, "output.txt"), "w+b") as out:
             code = subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out).returncode
@@ -32,13 +38,11 @@ class Test:
             return code, time.monotonic() - start, out.read().decode(errors="replace")
 
 
-def golden_tests(build):
-    sys.path.insert(0, os.path.join(build.tree, "tests"))
-    import run_tests
+def golden_tests(build, run_tests):
     cases = run_tests.unpack_golden(os.path.join(build.folder, "golden"))
-    command = [os.path.join(build.folder, "tests/golden/golden_test"), "--quiet", "--cases", cases,
+    command = ["@BUILD@/tests/golden/golden_test", "--quiet", "--cases", cases,
                "--known", os.path.join(build.tree, "tests/golden/known_differences.txt")]
-    device = ["--device-library", os.path.join(build.folder, "tests/device/test_device.so"), "--device"]
+    device = ["--device-library", "@BUILD@/tests/device/test_device.so", "--device"]
     for name, more, env in (("best", [], {}), ("sse2", [], {"HEADRACE_ISA": "sse2"}), ("avx2", [], {"HEADRACE_ISA": "avx2"}),
                             ("test device", device + ["/device:TEST:0"], {}),
                             ("mixed devices", device + ["/device:TEST:0,/device:CPU:1,/device:TEST:1,/device:CPU:0"], {})):
@@ -46,12 +50,16 @@ def golden_tests(build):
 
 
 def every(build):
+    sys.path.insert(0, os.path.join(build.tree, "tests"))
+    import run_tests
     with open(os.path.join(build.folder, "tests/programs.txt")) as f:
         for path in f.read().split():
-            yield Test(path, [os.path.join(build.folder, "tests", path)])
-    yield from golden_tests(build)
-    yield Test("in-process cluster", [os.path.join(build.folder, "tests/capi/session_suite_test"), "in-process"])
-    yield Test("clusters of processes", [build.python, os.path.join(build.tree, "tools/mutation/clusters.py"), build.folder, "@LIB@"])
+            yield Test(path, ["@BUILD@/tests/" + path])
+    yield from golden_tests(build, run_tests)
+    for name, command in run_tests.fuzz_commands("@BUILD@"):
+        yield Test("fuzz/" + name, command)
+    yield Test("in-process cluster", ["@BUILD@/tests/capi/session_suite_test", "in-process"])
+    yield Test("clusters of processes", [build.python, os.path.join(build.tree, "tools/mutation/clusters.py"), "@BUILD@", "@LIB@"])
     env = {"PYTHONPATH": os.path.join(build.folder, "python"), "HEADRACE_BUILD": build.folder}
     for path in sorted(glob.glob(os.path.join(build.tree, "tests/python/**/*_test.py"), recursive=True)):
         yield Test(os.path.relpath(path, os.path.join(build.tree, "tests")),
@@ -118,14 +126,14 @@ class Map:
         self.known = set()                # lines that have code
 
     def measure(self, say):
-        core = digest(os.path.join(self.build.folder, p) for p in building.PARTS)
+        core = digest(os.path.join(self.build.folder, p) for p in self.build.parts)
         try:
             with open(self.store, "rb") as f:
                 old = pickle.load(f)
         except (OSError, EOFError):
             old = {}
         old = old if old.get("core") == core else {"core": core, "tests": {}}
-        for part in building.PARTS:
+        for part in self.build.parts:
             self.blocks[os.path.basename(part)] = Blocks(os.path.join(self.build.folder, part))
         self.known = {line for b in self.blocks.values() for lines in b.lines for line in lines}
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
@@ -141,7 +149,7 @@ class Map:
 
     def one(self, test, old):
         """The test measured, or its parts: [(test, lines, good, output)]."""
-        files = [w for w in test.command if os.path.isfile(w)]
+        files = [w for w in test.words(self.build, "") if os.path.isfile(w)]
         if "golden" in test.name or test.name.startswith("ops/"):
             files.append(os.path.join(self.build.tree, "tests/golden/ops.tar.xz"))
         key = (test.name, digest(files))

@@ -36,6 +36,24 @@ HR_TEST(large_requests_and_reset) {
   hr_arena_deinit(&a);
 }
 
+#if HR_SANITIZED_ADDRESSES
+HR_TEST(what_nobody_asked_for_is_forbidden) {
+  static const size_t sizes[] = {1, 15, 16, 17, 100, 4096, 3 << 20};
+  hr_arena_t a;
+  hr_arena_init(&a);
+  for (int round = 0; round < 2; ++round) {
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+      char* p = hr_arena_alloc(&a, sizes[i]);
+      HR_REQUIRE(p);
+      HR_CHECK(!__asan_address_is_poisoned(p) && !__asan_address_is_poisoned(p + sizes[i] - 1));
+      HR_CHECK(__asan_address_is_poisoned(p + sizes[i]));
+    }
+    hr_arena_reset(&a);
+  }
+  hr_arena_deinit(&a);
+}
+#endif
+
 HR_TEST(overflow_and_arrays) {
   hr_arena_t a;
   hr_arena_init(&a);
