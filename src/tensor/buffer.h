@@ -44,7 +44,7 @@ static inline bool hr_buffer_is_alone(const hr_buffer_t* b) { /* may be written 
 void hr_buffer_trim(void);           /* gives the pool's free blocks back to the system */
 size_t hr_buffer_bytes_in_use(void); /* live, all sessions */
 size_t hr_buffer_bytes_free(void);   /* kept for reuse by any thread, and resident */
-int64_t hr_buffer_spare_blocks(void); /* blocks held from the allocator less those that are buffers', all threads; negative where
-                                         many buffers share a block */
+int64_t hr_buffer_spare_blocks(void); /* blocks held from the allocator less those that are buffers': free ones, and a list for each
+                                         thread; negative where many buffers share a block */
 bool hr_buffer_is_pooled(void);      /* false in sanitizer builds, which must see every use after free */
 #endif

@@ -329,7 +329,7 @@ size_t hr_buffer_bytes_free(void) {
 int64_t hr_buffer_spare_blocks(void) {
   hr_mutex_lock(&shared.mutex);
   int64_t blocks = (int64_t)shared.blocks + hr_buffer_heap_surplus();
-  for (thread_list_t* t = shared.threads; t; t = t->next) blocks += atomic_load_explicit(&t->free_blocks, memory_order_relaxed);
+  for (thread_list_t* t = shared.threads; t; t = t->next) blocks += 1 + atomic_load_explicit(&t->free_blocks, memory_order_relaxed);
   hr_mutex_unlock(&shared.mutex);
   return blocks;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A server on a real port against peers that do not speak its language, never speak, or speak too much: it answers others meanwhile, and
  * stops within a second with all of them still connected. */
+#define HR_TEST_LEAKS_CHECKED
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What clients see when tasks die, freeze or do not come, when steps are cancelled and sessions closed; and where bytes travel. Clients are
  * remote sessions within the process, masters and workers are behind a transport. */
+#define HR_TEST_LEAKS_CHECKED
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/thread.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker under attack: every method is sent changed copies of what TensorFlow sends, and requests made to hurt (deep, huge, lying,
  * cyclic, of handles that are not there). Each must be answered within seconds; afterwards the worker still works. */
+#define HR_TEST_LEAKS_CHECKED
 #include "dist/exchange.h"
 #include <time.h>
 #include "base/clock.h"

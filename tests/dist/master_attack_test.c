@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A master that is sent damaged requests: recorded ones with bytes changed, cut off or doubled. Whatever it answers, it answers, and a
  * session that was open before still works. */
+#define HR_TEST_LEAKS_CHECKED
 #include "base/rng.h"
 #include "dist/compare.h"
 #include "dist/task_cluster.h"

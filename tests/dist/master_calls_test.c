@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The master's methods one by one, with requests made here: what TensorFlow's Python client never sends, and what is refused. */
+#define HR_TEST_LEAKS_CHECKED
 #include "dist/master_calls.h"
 
 /* --- callables ------------------------------------------------------------------------------------------------------------------------ */

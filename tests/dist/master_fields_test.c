@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields of requests to a master one by one: callables, steps and pieces of partial runs, configurations and what workers are told of them;
  * a server's limits. */
+#define HR_TEST_LEAKS_CHECKED
 #include "dist/master_calls.h"
 #include "dist/master_state.h"
 

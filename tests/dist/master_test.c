@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our master in the place of TensorFlow's: it is sent what TensorFlow's client sent, must answer the same, and must call the workers as
  * TensorFlow's did: the same methods as often, the same partitions, the same keys. */
+#define HR_TEST_LEAKS_CHECKED
 #include "dist/compare.h"
 #include "dist/task_cluster.h"
 #include "wire/tensor_proto.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links to near peers, without gRPC beside them: calls, pieces, limits; and a caller that sends nonsense, lies, does not read, stops, or is
  * of another user. The suite that all transports share is transport_test's. */
+#define HR_TEST_LEAKS_CHECKED
 #include "dist/near_channel.h"
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our client in the place of TensorFlow's: it does what the recorded client did, gets the answers that were recorded, and must have sent
  * what was sent then, field by field; a request's id and the server's address are the run's own. */
+#define HR_TEST_LEAKS_CHECKED
 #include <stdatomic.h>
 #include "dist/compare.h"
 #include "dist/exchange.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TLS and mutual TLS over gRPC, with certificates of a test authority of our own (tests/dist/tls, valid for a hundred years). */
+#define HR_TEST_LEAKS_CHECKED
 #include "dist/tls.h"
 #include "test.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One suite for all transports (within the process, gRPC, gRPC with near peers):
  * answers, statuses, bodies without copies, deadlines, cancellation, absent and dead peers, stopping. */
+#define HR_TEST_LEAKS_CHECKED
 #include "dist/transport.h"
 #include <pthread.h>
 #include <time.h>

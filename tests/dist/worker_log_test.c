@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a worker notes of received tensors while its log is on, and the method Logging: TensorFlow's messages, read field by field. */
+#define HR_TEST_LEAKS_CHECKED
 #include "dist/compare.h"
 #include "dist/exchange.h"
 #include "dist/worker_state.h"

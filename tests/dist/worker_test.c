@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our worker in the place of TensorFlow's: it is sent what TensorFlow's master and workers sent, and must answer the same. The other task's
  * answers come from the record too. */
+#define HR_TEST_LEAKS_CHECKED
 #include "dist/exchange.h"
 #include "dist/recv_tensor.h"
 #include "rt/rendezvous_key.h"

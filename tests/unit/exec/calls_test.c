@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What runs elsewhere: values between partitions through a rendezvous, also around a loop; kernels that wait; ends of all kinds. */
+#define HR_TEST_LEAKS_CHECKED
 #include <time.h>
 #include "base/clock.h"
 #include "base/thread.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Estimates: not how large they are, which is measured now and then, but what they depend on: sizes, whatever way an op has them; which ops
  * split and from when on; what is guessed. */
+#define HR_TEST_LEAKS_CHECKED
 #include "exec/cost.h"
 #include "unit/exec/maker.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The general path: loops, conditionals, what is dead, what is malformed, what a steady loop costs. */
+#define HR_TEST_LEAKS_CHECKED
 #include <time.h>
 #include "base/clock.h"
 #include "base/thread.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lanes: which plans have them, that nodes do run at once, and that values, failures, cancellation, traces and memory are as without. */
+#define HR_TEST_LEAKS_CHECKED
 #include <pthread.h>
 #include <time.h>
 #include "base/clock.h"

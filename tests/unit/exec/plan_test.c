@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans by themselves: values, slots, in-place forwarding, references, errors. The nodes come straight from a graph. */
+#define HR_TEST_LEAKS_CHECKED
 #include "exec/plan.h"
 #include "base/clock.h"
 #include "unit/exec/rig.h"

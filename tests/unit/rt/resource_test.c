@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The one folder that graphs from elsewhere may touch. */
+#define HR_TEST_LEAKS_CHECKED
 #include "rt/resource.h"
 #include <stdlib.h>
 #include <sys/stat.h>

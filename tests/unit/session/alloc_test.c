@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A steady-state step allocates nothing, and what a small step costs. */
+#define HR_TEST_LEAKS_CHECKED
 #include "base/clock.h"
 #include "session/session.h"
 #include "unit/exec/maker.h"

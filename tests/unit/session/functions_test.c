@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions in sessions: calls in all forms, what runs and when, recursion, branches and loops with and without their dataflow form, bodies
  * that do not hold together. Graphs are GraphDefs in text form. */
+#define HR_TEST_LEAKS_CHECKED
 #include "base/thread.h"
 #include "graph/function.h"
 #include "graph/grad.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RunMetadata, field by field, as TensorFlow's tools read it. */
+#define HR_TEST_LEAKS_CHECKED
 #include "base/clock.h"
 #include "dist/compare.h"
 #include "session/session.h"

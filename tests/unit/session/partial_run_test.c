@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Incremental runs: feeds in parts, fetches as soon as they can be, each once. */
+#define HR_TEST_LEAKS_CHECKED
 #include "session/session.h"
 #include "unit/exec/flow_maker.h"
 

@@ -2,6 +2,7 @@
 /* The golden partition: s += w*x + b with the variables on a parameter server. Names, ends and edge numbers are those of a recorded
  * exchange between TensorFlow's master and workers (RegisterGraph and RecvTensor). Then what shares a transfer, control edges, references,
  * loops. */
+#define HR_TEST_LEAKS_CHECKED
 #include "session/partition.h"
 #include "rt/rendezvous_key.h"
 #include "unit/session/program_maker.h"

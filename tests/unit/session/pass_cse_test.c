@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before and after: equal nodes become one; what differs in op, attrs, inputs, control edges or state does not. */
+#define HR_TEST_LEAKS_CHECKED
 #include "unit/session/program_maker.h"
 
 HR_TEST(equal_nodes_become_one_and_so_do_their_consumers) {

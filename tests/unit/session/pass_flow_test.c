@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All passes together on graphs with conditionals and loops: nothing leaves its branch or its frame, and what is dead stays dead. */
+#define HR_TEST_LEAKS_CHECKED
 #include "unit/exec/flow_maker.h"
 #include "unit/session/program_maker.h"
 

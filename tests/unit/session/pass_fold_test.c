@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before and after: what follows from constants becomes constants, within the cap; feeding a constant undoes it. */
+#define HR_TEST_LEAKS_CHECKED
 #include "graph/const_eval.h"
 #include "unit/session/program_maker.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before and after: products and convolutions with what follows them become one node, with the same values; what is read elsewhere stays.
  */
+#define HR_TEST_LEAKS_CHECKED
 #include <math.h>
 #include "unit/session/program_maker.h"
 

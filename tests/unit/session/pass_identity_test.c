@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before and after: nodes that hand their input on go, unless they order something or read a reference. */
+#define HR_TEST_LEAKS_CHECKED
 #include "unit/exec/flow_maker.h"
 #include "unit/session/program_maker.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before and after: a product of which one part of the columns is read becomes the product with those rows, with the same values; what is
  * read otherwise stays as it is. */
+#define HR_TEST_LEAKS_CHECKED
 #include <math.h>
 #include "unit/session/program_maker.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before and after: who reads a variable behind a write of it reads at its own turn, through whatever handed the value on; others keep
  * their snapshot; what is fetched of a written variable is read after the writes. */
+#define HR_TEST_LEAKS_CHECKED
 #include "unit/exec/flow_maker.h"
 #include "unit/session/program_maker.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Before and after: a sum of products becomes a chain of products that add to each other, with the same values; what is read elsewhere, or
  * is no product, keeps its sum. A loop variable that products are added to takes them in. */
+#define HR_TEST_LEAKS_CHECKED
 #include "unit/exec/flow_maker.h"
 #include "unit/session/program_maker.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where nodes are put: requests whole and in part, groups, neighbours, soft placement, what is refused and why, what a session remembers.
  */
+#define HR_TEST_LEAKS_CHECKED
 #include "session/place.h"
 #include "session/place_groups.h"
 #include "unit/session/program_maker.h"

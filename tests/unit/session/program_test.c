@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The edits that passes make: who reads, waits for, fetches and asks for what, before and after. */
+#define HR_TEST_LEAKS_CHECKED
 #include "unit/exec/flow_maker.h"
 #include "unit/session/program_maker.h"
 

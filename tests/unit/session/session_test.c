@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Local sessions from one thread: results in the caller's order, errors, life and death, options. */
+#define HR_TEST_LEAKS_CHECKED
 #include "session/session.h"
 #include "base/clock.h"
 #include "unit/exec/maker.h"

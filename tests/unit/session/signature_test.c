@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Signatures: what makes two the same, literally and in any order; what is no signature. */
+#define HR_TEST_LEAKS_CHECKED
 #include "session/signature.h"
 #include "unit/exec/maker.h"
 

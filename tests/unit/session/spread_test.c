@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A loop inside a loop over two devices, whose inner loop goes on although its outer iteration is dead for some of its variables: the other
  * part must hear so, or it waits for ever. */
+#define HR_TEST_LEAKS_CHECKED
 #include "session/pipeline.h"
 #include "session/runner.h"
 #include "unit/session/program_maker.h"

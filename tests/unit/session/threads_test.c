@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions from many threads: concurrent steps, extension meanwhile, closing and deadlines while steps wait. */
+#define HR_TEST_LEAKS_CHECKED
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/pool.h"
