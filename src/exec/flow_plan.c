@@ -53,15 +53,22 @@ static bool node_is_its_input(const hr_node_t* n) {
   return !hr_dtype_is_ref(hr_value_type(n->inputs[0]));
 }
 
-static hr_status_t check_inputs(const flow_build_t* b, const hr_node_t* n) {
-  for (int32_t j = 0; j < n->input_count; ++j)
+static bool input_needs_read(const hr_node_t* n, int32_t i) {
+  return hr_dtype_is_ref(hr_value_type(n->inputs[i])) && !hr_dtype_is_ref(n->input_types[i]);
+}
+
+static hr_status_t look_at_inputs(flow_build_t* b, const hr_node_t* n) {
+  for (int32_t j = 0; j < n->input_count; ++j) {
     if (!n->inputs[j].node || b->base[n->inputs[j].node->id] < 0)
       return HR_ERROR(INTERNAL, "input %d of node '%s' is not part of the plan", j, n->name.data);
+    b->read_count += input_needs_read(n, j);
+  }
+  if (node_is_its_input(n)) b->real[n->id] = hr_flow_real(b, n->inputs[0]);
   return NULL;
 }
 
-static void mark_known(flow_build_t* b) { /* what the answers below depend on */
-  for (int64_t i = 0; i < b->desc->node_count; ++i) {
+static void mark_known(flow_build_t* b, bool has_merges) { /* what the answers below depend on */
+  for (int64_t i = 0; has_merges && i < b->desc->node_count; ++i) {
     const hr_node_t* n = b->order[i];
     if (hr_node_class_is_merge(hr_flow_class(n)))
       for (int32_t j = 0; j < n->input_count; ++j) b->marks[hr_flow_real(b, n->inputs[j]).node->id] |= FLOW_READ_BY_MERGE;
@@ -84,8 +91,10 @@ static bool node_has_site(const flow_build_t* b, const hr_node_t* n) {
 
 /* --- values ------------------------------------------------------------------------------------------------------------------------- */
 
-static hr_status_t number_nodes(flow_build_t* b, int64_t id_limit) {
+static hr_status_t number_nodes(flow_build_t* b) {
   const hr_plan_desc_t* d = b->desc;
+  const int64_t id_limit = b->id_limit;
+  bool has_merges = false;
   b->base = hr_arena_array(b->scratch, (size_t)id_limit, sizeof *b->base);
   b->site_of = hr_arena_array(b->scratch, (size_t)id_limit, sizeof *b->site_of);
   b->real = hr_arena_array(b->scratch, (size_t)id_limit, sizeof *b->real);
@@ -98,25 +107,18 @@ static hr_status_t number_nodes(flow_build_t* b, int64_t id_limit) {
     b->base[n->id] = b->value_count;
     b->value_count += n->output_count;
   }
-  for (int64_t i = 0; i < d->node_count; ++i) HR_TRY(check_inputs(b, b->order[i]));
   for (int64_t i = 0; i < d->node_count; ++i) {
-    const hr_node_t* n = b->order[i];
-    if (node_is_its_input(n)) b->real[n->id] = hr_flow_real(b, n->inputs[0]);
+    HR_TRY(look_at_inputs(b, b->order[i]));
+    has_merges |= hr_node_class_is_merge(hr_flow_class(b->order[i]));
   }
-  mark_known(b);
+  mark_known(b, has_merges);
   return NULL;
-}
-
-static bool input_needs_read(const hr_node_t* n, int32_t i) {
-  return hr_dtype_is_ref(hr_value_type(n->inputs[i])) && !hr_dtype_is_ref(n->input_types[i]);
 }
 
 /* Room for the values of nodes, of reads of references, of fetched references and constants. */
 static hr_status_t make_values(flow_build_t* b) {
   const hr_plan_desc_t* d = b->desc;
-  int32_t limit = b->value_count + d->fetch_count;
-  for (int64_t i = 0; i < d->node_count; ++i)
-    for (int32_t j = 0; j < b->order[i]->input_count; ++j) limit += input_needs_read(b->order[i], j);
+  const int32_t limit = b->value_count + d->fetch_count + b->read_count;
   b->values = hr_arena_array(b->scratch, (size_t)limit, sizeof *b->values);
   if (!b->values) return hr_status_out_of_memory();
   for (int32_t i = 0; i < limit; ++i) b->values[i] = (flow_value_t){.slot = -1, .use = -1, .maker = -1};
@@ -298,8 +300,17 @@ static hr_status_t add_nodes(flow_build_t* b) {
 
 /* --- fetches ------------------------------------------------------------------------------------------------------------------------ */
 
+static hr_status_t index_nodes(flow_build_t* b) {
+  if (b->site_node) return NULL;
+  b->site_node = hr_arena_array(b->scratch, (size_t)b->id_limit, sizeof *b->site_node);
+  if (!b->site_node) return hr_status_out_of_memory();
+  for (int64_t i = 0; i < b->desc->node_count; ++i) b->site_node[b->order[i]->id] = (int32_t)i;
+  return NULL;
+}
+
 /* A site of its own that reads the reference, or hands the constant on. Who it waits for is found in flow_edges.c. */
 static hr_status_t add_fetch_site(flow_build_t* b, hr_value_t v, int32_t value, int32_t* out) {
+  HR_TRY(index_nodes(b));
   hr_plan_site_t* site = add_site(b, v.node, b->site_node[v.node->id], 1, 1);
   if (!site) return hr_status_out_of_memory();
   hr_flow_site_t* s = &b->f->sites[b->p->site_count - 1];
@@ -344,13 +355,11 @@ static hr_status_t resolve_fetch(flow_build_t* b, int32_t i) {
   return NULL;
 }
 
-static hr_status_t resolve_fetches(flow_build_t* b, int64_t id_limit) {
+static hr_status_t resolve_fetches(flow_build_t* b) {
   const size_t count = (size_t)b->desc->fetch_count;
   b->fetch_values = hr_arena_array(b->scratch, count, sizeof *b->fetch_values);
   b->extra = hr_arena_array(b->scratch, count, sizeof *b->extra);
-  b->site_node = hr_arena_array(b->scratch, (size_t)id_limit, sizeof *b->site_node);
-  if (!b->fetch_values || !b->extra || !b->site_node) return hr_status_out_of_memory();
-  for (int64_t i = 0; i < b->desc->node_count; ++i) b->site_node[b->order[i]->id] = (int32_t)i;
+  if (!b->fetch_values || !b->extra) return hr_status_out_of_memory();
   for (int32_t i = 0; i < b->desc->fetch_count; ++i) HR_TRY(resolve_fetch(b, i));
   return NULL;
 }
@@ -581,12 +590,12 @@ static hr_status_t finish_plan(flow_build_t* b) {
   return NULL;
 }
 
-static hr_status_t build(flow_build_t* b, int64_t id_limit) {
-  HR_TRY(number_nodes(b, id_limit));
+static hr_status_t build(flow_build_t* b) {
+  HR_TRY(number_nodes(b));
   HR_TRY(make_values(b));
   HR_TRY(make_frames(b));
   HR_TRY(add_nodes(b));
-  HR_TRY(resolve_fetches(b, id_limit));
+  HR_TRY(resolve_fetches(b));
   HR_TRY(place_sites_in_frames(b));
   HR_TRY(hr_flow_build_edges(b));
   count_readers(b);
@@ -597,11 +606,11 @@ static hr_status_t build(flow_build_t* b, int64_t id_limit) {
 }
 
 hr_status_t hr_flow_build(hr_plan_t* p, hr_arena_t* scratch, const hr_plan_desc_t* desc, hr_node_t* const* order, int64_t id_limit) {
-  flow_build_t b = {.p = p, .scratch = scratch, .desc = desc, .order = order};
+  flow_build_t b = {.p = p, .scratch = scratch, .desc = desc, .order = order, .id_limit = id_limit};
   b.f = p->flow = hr_arena_array(&p->arena, 1, sizeof *p->flow);
   if (!b.f) return hr_status_out_of_memory();
   HR_TRY(hr_frames_find(order, desc->node_count, id_limit, &b.frames));
-  hr_status_t status = build(&b, id_limit);
+  hr_status_t status = build(&b);
   hr_frames_deinit(&b.frames);
   return status;
 }

@@ -33,7 +33,9 @@ typedef struct {
   hr_frames_t frames;
   hr_value_t* real;   /* by node id: what a node without a site is; node NULL: itself */
   int32_t* site_of;   /* by node id: -1: none */
-  int32_t* site_node; /* by node id: index in order */
+  int32_t* site_node; /* by node id: index in order; NULL until somebody asks */
+  int64_t id_limit;
+  int32_t read_count; /* inputs that are read from references */
   int32_t* base;      /* by node id: its first value; -1: not of the plan */
   uint8_t* marks;     /* by node id */
   int32_t* pending;   /* by site: the edges it waits for */

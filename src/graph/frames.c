@@ -89,9 +89,21 @@ static bool node_waits(const hr_frames_t* f, const hr_node_t* n) {
   return false;
 }
 
+static bool has_flow(hr_node_t* const* nodes, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    if (hr_node_class_is_control_flow(nodes[i]->attrs.def->node_class)) return true;
+  return false;
+}
+
 static hr_status_t frames_walk(frames_walk_t* w, hr_node_t* const* nodes, int64_t count) {
   hr_frames_t* f = w->out;
   HR_TRY(hr_vec_push(&f->frames, ((hr_frame_info_t){.name = HR_STR(""), .parent = -1, .parallel_iterations = 1})));
+  if (!has_flow(nodes, count)) { /* the usual case of a large graph: nothing to find out */
+    for (int64_t i = 0; i < count; ++i) f->of_node[nodes[i]->id] = f->of_output[nodes[i]->id] = 0;
+    return NULL;
+  }
+  w->queue = hr_alloc_array((size_t)count + 1, sizeof *w->queue);
+  if (!w->queue) return hr_status_out_of_memory();
   for (int64_t i = 0; i < count; ++i) f->of_node[nodes[i]->id] = FRAME_UNKNOWN;
   for (int64_t i = 0; i < count; ++i)
     if (!node_waits(f, nodes[i])) HR_TRY(frames_reach(w, nodes[i], 0, nodes[i]));
@@ -104,13 +116,13 @@ static hr_status_t frames_walk(frames_walk_t* w, hr_node_t* const* nodes, int64_
 }
 
 hr_status_t hr_frames_find(hr_node_t* const* nodes, int64_t count, int64_t id_limit, hr_frames_t* out) {
-  frames_walk_t w = {.out = out, .queue = hr_alloc_array((size_t)count + 1, sizeof(hr_node_t*))};
+  frames_walk_t w = {.out = out};
   hr_map_init(&w.by_name);
   memset(out, 0, sizeof *out);
   out->node_limit = id_limit;
   out->of_node = hr_alloc_array((size_t)id_limit + 1, sizeof *out->of_node);
   out->of_output = hr_alloc_array((size_t)id_limit + 1, sizeof *out->of_output);
-  hr_status_t status = w.queue && out->of_node && out->of_output ? NULL : hr_status_out_of_memory();
+  hr_status_t status = out->of_node && out->of_output ? NULL : hr_status_out_of_memory();
   for (int64_t i = 0; !status && i < id_limit; ++i) out->of_node[i] = out->of_output[i] = FRAME_OUTSIDE;
   if (!status) status = frames_walk(&w, nodes, count);
   hr_map_deinit(&w.by_name);
