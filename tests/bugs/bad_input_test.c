@@ -185,6 +185,21 @@ TEST(shapes_that_do_not_go_together) {
   REFUSED(TF_INVALID_ARGUMENT, "Reshape", "Reshape", "", "float[2,2] 1 2 3 4", "int32[1] 3");
 }
 
+/* Scripts and tests of clients match messages: what these say first is TensorFlow's. */
+TEST(words_that_clients_look_for) {
+  REFUSED(TF_INVALID_ARGUMENT, "No OpKernel was registered to support Op 'DepthToSpace'", "DepthToSpace",
+          "block_size=2; data_format='NCHW'", "float[1,4,1,1] 1 2 3 4");
+  REFUSED(TF_INVALID_ARGUMENT, "No OpKernel was registered to support Op 'SpaceToDepth'", "SpaceToDepth",
+          "block_size=2; data_format='NCHW_VECT_C'", "float[1,1,2,2,4] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16");
+  REFUSED(TF_INVALID_ARGUMENT, "out of range [0, 2)", "LogUniformCandidateSampler",
+          "num_true=2; num_sampled=3; unique=false; range_max=2", "int64[1,2] 0 10");
+  REFUSED(TF_INVALID_ARGUMENT, "out of range [0, 2)", "UniformCandidateSampler",
+          "num_true=2; num_sampled=3; unique=false; range_max=2", "int64[1,2] 0 -10");
+  REFUSED(TF_INVALID_ARGUMENT, "Segment id -1 out of range [0, 2), possibly because 'segment_ids' input is not sorted", "SegmentSum",
+          "", "float[4] 1 2 3 4", "int32[4] -1 -1 0 1");
+  REFUSED(TF_INVALID_ARGUMENT, "segment ids are not increasing", "SegmentSum", "", "float[4] 1 2 3 4", "int32[4] 0 2 1 3");
+}
+
 TEST(a_variable_without_value) {
   for (int resource = 0; resource < 2; ++resource) {
     bug_t b = bug_open(false);

@@ -3,8 +3,8 @@
  *
  *   SpaceToDepth  y[n, h, w, (by s + bx) C + c] = x[n, h s + by, w s + bx, c]        DepthToSpace is its inverse
  *
- * The order (by, bx, c) of the deep channels is the same for every data_format. NCHW_VECT_C has the channels in fours, [n, c / 4, h, w, 4]:
- * a four moves as a whole. TensorFlow's CPU kernels refuse NCHW and NCHW_VECT_C; here they work, for all types. */
+ * The order (by, bx, c) of the deep channels is the same for every data_format. Shapes are known for NCHW and NCHW_VECT_C too, which has
+ * the channels in fours, [n, c / 4, h, w, 4]; kernels there are none, as in TensorFlow on a CPU, and its words say so. */
 #include "base/alloc.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -13,23 +13,15 @@
 extern const hr_op_t hr_op_SpaceToDepth, hr_op_DepthToSpace;
 
 /* 1. the rules, for shape functions (partial dims, -1 unknown) and kernels alike */
-enum { BATCH, HEIGHT, WIDTH, CHANNEL, FOUR, BLOCK_Y, BLOCK_X, LOOPS };
 typedef struct {
-  int rank, height, channel;                /* the axes of height and channel; width follows height */
-  uint8_t in_space[LOOPS], in_depth[LOOPS]; /* the loops in the order in which either side's memory runs */
+  int rank, height, channel; /* the axes of height and channel; width follows height */
   int64_t block;
 } layout_t;
 
 static layout_t layout_of(const hr_node_attrs_t* attrs) {
-  static const layout_t last = {
-      4, 1, 3, {BATCH, HEIGHT, BLOCK_Y, WIDTH, BLOCK_X, CHANNEL, FOUR}, {BATCH, HEIGHT, WIDTH, BLOCK_Y, BLOCK_X, CHANNEL, FOUR}, 0};
-  static const layout_t first = {
-      4, 2, 1, {BATCH, CHANNEL, HEIGHT, BLOCK_Y, WIDTH, BLOCK_X, FOUR}, {BATCH, BLOCK_Y, BLOCK_X, CHANNEL, HEIGHT, WIDTH, FOUR}, 0};
   const hr_str_t format = hr_attrs_str(attrs, "data_format");
-  layout_t l = hr_str_is(format, "NHWC") ? last : first;
-  if (hr_str_is(format, "NCHW_VECT_C")) l.rank = 5;
-  l.block = hr_attrs_int(attrs, "block_size");
-  return l;
+  const bool last = hr_str_is(format, "NHWC");
+  return (layout_t){hr_str_is(format, "NCHW_VECT_C") ? 5 : 4, last ? 1 : 2, last ? 3 : 1, hr_attrs_int(attrs, "block_size")};
 }
 
 static hr_status_t divided(int64_t dim, int64_t by, const char* what, int64_t* out) {
@@ -75,7 +67,16 @@ static hr_status_t infer_to_depth(hr_infer_t* s) { return infer(s, true); }
 static hr_status_t infer_to_space(hr_infer_t* s) { return infer(s, false); }
 
 /* 3. kernels */
+enum { BATCH, HEIGHT, WIDTH, CHANNEL, BLOCK_Y, BLOCK_X, LOOPS };
+/* The loops in the order in which either side's memory runs. */
+static const uint8_t in_space[LOOPS] = {BATCH, HEIGHT, BLOCK_Y, WIDTH, BLOCK_X, CHANNEL};
+static const uint8_t in_depth[LOOPS] = {BATCH, HEIGHT, WIDTH, BLOCK_Y, BLOCK_X, CHANNEL};
+
 static hr_status_t prepare(hr_prepare_ctx_t* p, void* prepared) {
+  const hr_str_t format = hr_attrs_str(p->attrs, "data_format");
+  if (!hr_str_is(format, "NHWC"))
+    return HR_ERROR(INVALID_ARGUMENT, "No OpKernel was registered to support Op '%s' with data_format=%.*s on CPU; supported: NHWC",
+                    p->op_name, HR_STR_ARG(format));
   *(layout_t*)prepared = layout_of(p->attrs);
   return NULL;
 }
@@ -91,8 +92,8 @@ static void strides_of(const uint8_t* order, const int64_t* size, int64_t* strid
 static hr_status_t move(hr_kernel_ctx_t* k, bool to_depth) {
   const layout_t* l = hr_prepared(k);
   const hr_tensor_t* x = hr_input(k, 0);
-  const uint8_t *from_order = to_depth ? l->in_space : l->in_depth, *to_order = to_depth ? l->in_depth : l->in_space;
-  int64_t dims[5], from[LOOPS], to[LOOPS];
+  const uint8_t *from_order = to_depth ? in_space : in_depth, *to_order = to_depth ? in_depth : in_space;
+  int64_t dims[4], from[LOOPS], to[LOOPS];
   hr_shape_t shape;
   hr_tensor_t* y;
   hr_move_t m = {.rank = 0};
@@ -103,9 +104,7 @@ static hr_status_t move(hr_kernel_ctx_t* k, bool to_depth) {
   HR_TRY(hr_output(k, 0, &shape, &y));
   if (x->count == 0) return NULL;
   const int64_t *space = to_depth ? x->shape.dims : dims, *depth = to_depth ? dims : x->shape.dims;
-  const int64_t size[LOOPS] = {[BATCH] = depth[0],   [HEIGHT] = depth[l->height],   [WIDTH] = depth[l->height + 1],
-                               [BLOCK_Y] = l->block, [CHANNEL] = space[l->channel], [FOUR] = l->rank == 5 ? 4 : 1,
-                               [BLOCK_X] = l->block};
+  const int64_t size[LOOPS] = {depth[0], depth[l->height], depth[l->height + 1], space[l->channel], l->block, l->block};
   strides_of(from_order, size, from);
   strides_of(to_order, size, to);
   for (int i = 0; i < LOOPS; ++i) HR_TRY(hr_move_axis(&m, size[to_order[i]], to[to_order[i]], from[to_order[i]]));

@@ -41,11 +41,12 @@ hr_status_t hr_segment_ascending(const hr_tensor_t* ids, int64_t* out_segments) 
   int64_t last = 0;
   for (int64_t i = 0; i < ids->count; ++i) {
     const int64_t id = hr_tensor_index_at(ids, i);
-    if (id < last)
+    if (id < 0)
       return HR_ERROR(INVALID_ARGUMENT,
-                      id < 0 ? "segment ids must be >= 0: Segment id %lld out of range, possibly because 'segment_ids' input is not sorted"
-                             : "segment ids are not increasing: %lld",
-                      (long long)id);
+                      "segment ids must be >= 0: Segment id %lld out of range [0, %lld), possibly because 'segment_ids' input is not "
+                      "sorted",
+                      (long long)id, (long long)hr_tensor_index_at(ids, ids->count - 1) + 1);
+    if (id < last) return HR_ERROR(INVALID_ARGUMENT, "segment ids are not increasing: %lld after %lld", (long long)id, (long long)last);
     last = id;
   }
   if (last == INT64_MAX) return HR_ERROR(INVALID_ARGUMENT, "segment id %lld is too large", (long long)last);
