@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What passes, placer, partition and planner decide for a number of graphs, as text, against what they decided when it was recorded
+ * (tests/golden/decisions.txt): each graph's nodes after the passes, its sites with slots, last uses, lanes and edges, the same for a run
+ * in parts, and its parts on two tasks. A difference is no fault by itself: who changes a decision on purpose records anew, with
+ * HEADRACE_RECORD_DECISIONS=FILE in the environment, and reads what changed. */
+#include <stdlib.h>
+#include "base/file.h"
+#include "exec/flow.h"
+#include "exec/lanes.h"
+#include "graph/import.h"
+#include "session/partition.h"
+#include "session/pipeline.h"
+#include "unit/exec/maker.h"
+
+#define WORKER "/job:worker/replica:0/task:0/device:CPU:0"
+#define PS "/job:ps/replica:0/task:0/device:CPU:0"
+
+/* --- a plan as text ------------------------------------------------------------------------------------------------------------------- */
+
+static void put_list(hr_strbuf_t* b, const char* what, const int32_t* values, int32_t count) {
+  if (!count) return;
+  hr_strbuf_format(b, " %s", what);
+  for (int32_t i = 0; i < count; ++i) hr_strbuf_format(b, i ? ",%d" : "%d", (int)values[i]);
+}
+
+static void put_ends(hr_strbuf_t* b, const hr_site_t* s) {
+  hr_strbuf_format(b, "  %s %s", s->node_name, s->op_name);
+  for (int32_t i = 0; i < s->in_count; ++i) hr_strbuf_format(b, i ? ",%d/%d" : " in %d/%d", (int)s->in[i], (int)s->in_flags[i]);
+  put_list(b, "out", s->out, s->out_count);
+}
+
+static void put_lane(hr_strbuf_t* b, const hr_lane_site_t* l) {
+  hr_strbuf_format(b, " lane %d%s", (int)l->lane, l->awaited ? "!" : "");
+  for (int i = 0; i < l->wait_count; ++i) hr_strbuf_format(b, " after %d:%d", (int)l->waits[i].lane, (int)l->waits[i].count);
+  for (int i = 0; i < l->share_count; ++i) hr_strbuf_format(b, " share %d>%d", (int)l->shares[i].from, (int)l->shares[i].to);
+}
+
+static void put_straight(hr_strbuf_t* b, const hr_plan_t* p) {
+  for (int64_t i = 0; i < p->site_count; ++i) {
+    const hr_plan_site_t* s = &p->sites[i];
+    for (int64_t r = 0; p->lanes && r < p->lanes->region_count; ++r) {
+      const hr_region_t* g = &p->lanes->regions[r];
+      if (i != g->begin) continue;
+      hr_strbuf_format(b, "  region of %lld, batch %lld", (long long)(g->end - g->begin), (long long)g->least_batch);
+      for (int32_t e = 0; e < g->entry_count; ++e) hr_strbuf_format(b, " share %d>%d", (int)g->entry[e].from, (int)g->entry[e].to);
+      hr_strbuf_format(b, "\n");
+    }
+    put_ends(b, &s->site);
+    put_list(b, "drop", s->drops, s->drop_count);
+    for (int64_t r = 0; p->lanes && r < p->lanes->region_count; ++r) {
+      const hr_region_t* g = &p->lanes->regions[r];
+      if (i >= g->begin && i < g->end) put_lane(b, &g->sites[i - g->begin]);
+    }
+    hr_strbuf_format(b, "\n");
+  }
+}
+
+static void put_flow_site(hr_strbuf_t* b, const hr_flow_site_t* s) {
+  const hr_flow_rare_t* r = s->rare;
+  put_ends(b, s->site);
+  put_list(b, "drop", hr_flow_drops(s), s->drop_count);
+  put_list(b, "use", hr_flow_in_use(s), s->site->in_count);
+  put_list(b, "ends", hr_flow_ends(s), s->site->out_count);
+  put_list(b, "wants", hr_flow_wanted(s), s->wanted_count);
+  for (int32_t i = 0; i < s->use_count; ++i) hr_strbuf_format(b, " last %d:%d", (int)hr_flow_uses(s)[i].slot, (int)hr_flow_uses(s)[i].use);
+  for (int32_t i = 0; i < r->read_count; ++i) hr_strbuf_format(b, " read %d>%d", (int)r->reads[i].ref, (int)r->reads[i].value);
+  for (int32_t i = 0; i < r->fetch_count; ++i) hr_strbuf_format(b, " fetch %d>%d", (int)r->fetches[i].ref, (int)r->fetches[i].value);
+  for (int32_t i = 0; i < s->edge_count; ++i)
+    hr_strbuf_format(b, " >%d.%d.%d.%d", (int)s->edges[i].site, (int)s->edges[i].counter, (int)s->edges[i].input, (int)s->edges[i].kind);
+  hr_strbuf_format(b, " frame %d action %d counter %d%s%s%s%s", (int)s->frame, (int)s->action, (int)s->counter, s->runs_dead ? " dead" : "",
+                   s->ignores_dead ? " ignores" : "", s->may_be_unset ? " unset" : "", s->uses_spare ? " spare" : "");
+  if (r->told) hr_strbuf_format(b, " told %d", (int)r->told->out_count);
+  if (s->action >= HR_FLOW_MERGE && s->action <= HR_FLOW_NEXT)
+    hr_strbuf_format(b, " opens %d child %d index %d data %d", (int)r->opens, (int)r->child, (int)r->index, (int)r->data_inputs);
+  hr_strbuf_format(b, "\n");
+}
+
+static void put_frame(hr_strbuf_t* b, const hr_flow_frame_t* f) {
+  hr_strbuf_format(b, "  frame '%.*s' in %d.%d parallel %d/%d slots %d constants %d+%d invariants %d temporaries %d", HR_STR_ARG(f->name),
+                   (int)f->parent, (int)f->child_index, (int)f->parallel, (int)f->ring_mask, (int)f->slot_count, (int)f->first_constant,
+                   (int)f->constant_count, (int)f->first_invariant, (int)f->first_temporary);
+  hr_strbuf_format(b, " sites %d uses %d children %d enters %d nexts %d", (int)f->site_count, (int)f->use_count, (int)f->child_count,
+                   (int)f->enter_count, (int)f->next_count);
+  put_list(b, "exits", f->exits, f->exit_count);
+  put_list(b, "invariant", f->invariants, f->invariant_count);
+  for (int32_t i = 0; i < f->site_count; ++i)
+    hr_strbuf_format(b, i ? ",%d" : " counters %d", (int)(f->counters[i].pending * 10 + f->counters[i].dead));
+  put_list(b, "readers", f->uses, f->use_count);
+  hr_strbuf_format(b, "\n");
+}
+
+static void put_plan(hr_strbuf_t* b, const hr_plan_t* p) {
+  hr_strbuf_format(b, "plan: %d feeds, %d constants, %d slots, spare %d", (int)p->feed_count, (int)p->constant_count, (int)p->slot_count,
+                   (int)p->spare);
+  put_list(b, "fetches", p->fetch_slots, p->fetch_count);
+  hr_strbuf_format(b, "\n");
+  if (!p->flow) put_straight(b, p);
+  for (int32_t i = 0; p->flow && i < p->flow->frame_count; ++i) put_frame(b, &p->flow->frames[i]);
+  for (int64_t i = 0; p->flow && i < p->site_count; ++i) put_flow_site(b, &p->flow->sites[i]);
+  if (p->flow) {
+    put_list(b, " roots", p->flow->roots, p->flow->root_count);
+    put_list(b, "arrivals", p->flow->feed_sites, p->flow->feed_sites ? p->feed_count : 0);
+    hr_strbuf_format(b, " widest %d%s%s\n", (int)p->flow->widest, p->flow->calls ? " calls" : "", p->flow->sends ? " sends" : "");
+  }
+  for (int64_t i = 0; p->site_needs && i < p->site_count * p->need_words; ++i)
+    hr_strbuf_format(b, i ? " %llx" : "  needs %llx", (unsigned long long)p->site_needs[i]);
+  for (int64_t i = 0; p->fetch_needs && i < (int64_t)p->fetch_count * p->need_words; ++i)
+    hr_strbuf_format(b, i ? " %llx" : "  for fetches %llx", (unsigned long long)p->fetch_needs[i]);
+  if (p->site_needs) hr_strbuf_format(b, "\n");
+}
+
+/* --- nodes as text -------------------------------------------------------------------------------------------------------------------- */
+
+static void put_node(hr_strbuf_t* b, const hr_node_t* n) {
+  hr_strbuf_format(b, "  %s %s", n->name.data, n->attrs.def->name.data);
+  for (int32_t i = 0; i < n->input_count; ++i)
+    hr_strbuf_format(b, n->inputs[i].index ? " %s:%d" : " %s", n->inputs[i].node->name.data, (int)n->inputs[i].index);
+  for (int32_t i = 0; i < n->control_count; ++i) hr_strbuf_format(b, " ^%s", n->controls[i]->name.data);
+  if (hr_attrs_find(&n->attrs, "tensor_name")) hr_strbuf_format(b, " [%.*s]", HR_STR_ARG(hr_attrs_str(&n->attrs, "tensor_name")));
+  hr_strbuf_format(b, "\n");
+}
+
+/* --- one graph ------------------------------------------------------------------------------------------------------------------------ */
+
+enum { MOST = 64 };
+typedef struct {
+  hr_graph_t* g;
+  hr_value_t feeds[MOST], fetches[MOST];
+  hr_node_t* targets[MOST];
+  hr_prune_request_t q;
+} asked_t;
+
+/* All placeholders are fed, all that nobody reads is fetched or run. */
+static void ask_all(asked_t* a) {
+  a->q = (hr_prune_request_t){.feeds = a->feeds, .fetches = a->fetches, .targets = a->targets};
+  for (int64_t i = 0; i < a->g->nodes.count; ++i) {
+    hr_node_t* n = a->g->nodes.data[i];
+    if (n->attrs.def->node_class == HR_NODE_PLACEHOLDER && a->q.feed_count < MOST) a->feeds[a->q.feed_count++] = (hr_value_t){n, 0};
+    else if (n->consumers.count || n->control_consumers.count) continue;
+    else if (n->output_count && hr_dtype_is_plain(hr_dtype_base(n->output_types[0])) && a->q.fetch_count < MOST)
+      a->fetches[a->q.fetch_count++] = (hr_value_t){n, 0};
+    else if (a->q.target_count < MOST) a->targets[a->q.target_count++] = n;
+  }
+}
+
+static void put_failure(hr_strbuf_t* b, const char* what, hr_status_t take_status) {
+  hr_strbuf_format(b, "%s: %s: %s\n", what, hr_status_code_name(hr_status_code(take_status)), hr_status_message(take_status));
+  hr_status_release(take_status);
+}
+
+static void put_planned(hr_strbuf_t* b, asked_t* a, bool in_parts) {
+  hr_session_options_t o;
+  hr_device_set_t* set = NULL;
+  hr_state_table_t* states = NULL;
+  hr_resources_t* resources = hr_resources_create();
+  hr_program_t p = {0};
+  hr_plan_t* plan = NULL;
+  hr_session_options_init(&o);
+  maker_must(hr_device_set_create(&set), "a set");
+  maker_must(hr_device_set_add_cpus(set, HR_STR(HR_DEVICE_LOCAL_TASK), 1, 1), "a CPU");
+  maker_must(hr_state_table_create(&states), "states");
+  const hr_placing_t placing = {.devices = set};
+  a->q.in_parts = in_parts;
+  hr_status_t status = hr_pipeline_run(a->g, &a->q, &o, &placing, &p);
+  if (!status) {
+    hr_strbuf_format(b, "%s: %lld nodes\n", in_parts ? "in parts" : "whole", (long long)p.live_count);
+    for (int64_t i = 0; !in_parts && i < p.live_count; ++i) put_node(b, p.live[i]);
+    const hr_plan_desc_t d = {.nodes = p.live, .node_count = p.live_count, .feeds = p.feeds, .feed_count = p.feed_count,
+                              .fetches = p.fetches, .fetch_count = p.fetch_count, .states = states, .resources = resources,
+                              .lanes = in_parts ? 1 : 2, .threads = 2, .keep_values = in_parts};
+    status = hr_plan_create(&d, &plan);
+  }
+  if (status) put_failure(b, in_parts ? "in parts" : "whole", status);
+  else put_plan(b, plan);
+  hr_plan_destroy(plan);
+  if (p.graph) hr_program_deinit(&p);
+  hr_state_table_destroy(states);
+  hr_resources_release(resources);
+  hr_device_set_release(set);
+}
+
+static void put_partition(hr_strbuf_t* b, asked_t* a) {
+  hr_session_options_t o;
+  hr_device_set_t* set = NULL;
+  hr_program_t p = {0};
+  hr_partition_t parts = {0};
+  hr_session_options_init(&o);
+  maker_must(hr_device_set_create(&set), "a set");
+  maker_must(hr_device_set_add(set, HR_STR(WORKER), 7, 0, false), "a worker");
+  maker_must(hr_device_set_add(set, HR_STR(PS), 8, 0, true), "a server");
+  for (int64_t i = 0; i < a->g->nodes.count; ++i)
+    a->g->nodes.data[i]->device = i % 3 == 1 && a->g->nodes.data[i]->attrs.def->node_class == HR_NODE_ORDINARY ? HR_STR(PS) : HR_STR("");
+  const hr_placing_t placing = {.devices = set};
+  a->q.in_parts = false;
+  hr_status_t status = hr_pipeline_run(a->g, &a->q, &o, &placing, &p);
+  if (!status) status = hr_partition_program(&p, set, HR_PARTITION_BY_TASK, "_S", NULL, &parts);
+  if (status) put_failure(b, "parts", status);
+  for (int32_t i = 0; i < parts.count; ++i) {
+    hr_strbuf_format(b, "part on %d\n", (int)parts.parts[i].device);
+    for (int64_t n = 0; n < parts.parts[i].node_count; ++n) put_node(b, parts.parts[i].nodes[n]);
+  }
+  if (p.graph) hr_program_deinit(&p);
+  hr_device_set_release(set);
+}
+
+/* --- graphs --------------------------------------------------------------------------------------------------------------------------- */
+
+static hr_graph_t* read_graph(const char* name) {
+  char path[600], *data = NULL;
+  size_t size = 0;
+  hr_graph_t* g = maker_graph();
+  snprintf(path, sizeof path, "%s/tests/fuzz/corpus/graph_def/%s.pb", HR_TEST_SOURCE_DIR, name);
+  maker_must(hr_file_read(path, &data, &size), path);
+  const hr_import_options_t options = {.prefix = HR_STR("")};
+  maker_must(hr_import_graph_def(g, data, size, &options, NULL), name);
+  hr_free(data);
+  return g;
+}
+
+static uint32_t random_state;
+static int below(int n) { return (int)(((random_state = random_state * 1664525u + 1013904223u) >> 8) % (uint32_t)n); }
+
+/* Nodes of which many are worth a lane, over one placeholder; some wait for others, some are read by many. */
+static hr_graph_t* random_graph(uint32_t seed) {
+  static const char* const ones[] = {"Erf", "Tanh", "Neg", "Erfc", "Identity", "Lgamma"};
+  static const char* const twos[] = {"AddV2", "Mul", "Maximum", "MatMul"};
+  enum { NODES = 40 };
+  hr_graph_t* g = maker_graph();
+  hr_value_t all[NODES + 1];
+  const hr_pshape_t* shape = NULL;
+  const int64_t dims[] = {seed % 2 ? 200 : -1, 200};
+  random_state = seed * 2654435761u;
+  maker_must(hr_pshape_make(&g->arena, 2, dims, &shape), "a shape");
+  all[0] = maker_placeholder(g, "x", HR_F32, shape);
+  for (int i = 1; i <= NODES; ++i) {
+    char name[16];
+    const int from = i > 12 ? i - 12 : 0;
+    hr_value_t a = all[from + below(i - from)], b = all[from + below(i - from)];
+    snprintf(name, sizeof name, "n%d", i);
+    all[i] = below(3) ? maker_1(g, ones[below(6)], name, a) : maker_2(g, twos[below(4)], name, a, b);
+    if (below(8) == 0 && i > 2) maker_wait(g, all[i], all[1 + below(i - 2)]);
+  }
+  return g;
+}
+
+/* A variable that is read before and after it is written, by several, fetched as it is and as a value. */
+static hr_graph_t* reference_graph(void) {
+  hr_graph_t* g = maker_graph();
+  hr_value_t x = maker_placeholder(g, "x", HR_F32, &hr_pshape_scalar), v = maker_variable(g, "v", &hr_pshape_scalar),
+             read = maker_1(g, "Identity", "read", v), twice = maker_2(g, "Mul", "twice", v, v), add = maker_2(g, "AssignAdd", "add", v, x);
+  maker_wait(g, add, twice);
+  hr_value_t after = maker_2(g, "Sub", "after", v, read), late = maker_1(g, "Neg", "late", read);
+  maker_wait(g, after, add);
+  maker_wait(g, late, after);
+  maker_1(g, "Identity", "value", v);
+  return g;
+}
+
+static void put_graph(hr_strbuf_t* b, const char* name, hr_graph_t* take) {
+  static asked_t a;
+  a = (asked_t){.g = take};
+  hr_strbuf_format(b, "== %s\n", name);
+  ask_all(&a);
+  put_planned(b, &a, false);
+  put_planned(b, &a, true);
+  put_partition(b, &a);
+  hr_graph_destroy(take);
+}
+
+static void put_all(hr_strbuf_t* b) {
+  static const char* const names[] = {"arith", "case_functions", "conv", "function", "gradient_function", "if_functions", "loop",
+                                      "loop_in_function", "nested_calls", "shapes", "strings", "variables", "while_functions"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) put_graph(b, names[i], read_graph(names[i]));
+  for (uint32_t seed = 1; seed <= 6; ++seed) {
+    char name[32];
+    snprintf(name, sizeof name, "random %u", seed);
+    put_graph(b, name, random_graph(seed));
+  }
+  put_graph(b, "references", reference_graph());
+}
+
+/* --- against the record --------------------------------------------------------------------------------------------------------------- */
+
+static void compare_lines(hr_str_t want, hr_str_t got) {
+  hr_str_t graph = HR_STR(""), a, b;
+  int differences = 0;
+  while (differences < 10) {
+    const bool has_a = hr_str_split(&want, '\n', &a), has_b = hr_str_split(&got, '\n', &b);
+    if (!has_a && !has_b) return;
+    if (!has_a) a = HR_STR("(nothing)");
+    if (!has_b) b = HR_STR("(nothing)");
+    if (hr_str_has_prefix(a, HR_STR("=="))) graph = a;
+    if (hr_str_equal(a, b)) continue;
+    ++differences;
+    hr_test_fail(__FILE__, __LINE__, "%.*s: recorded\n  %.*s\nnow\n  %.*s", HR_STR_ARG(graph), HR_STR_ARG(hr_str_slice(a, 0, 400)),
+                 HR_STR_ARG(hr_str_slice(b, 0, 400)));
+  }
+}
+
+HR_TEST(decisions_are_as_recorded) {
+  const char* record = getenv("HEADRACE_RECORD_DECISIONS");
+  hr_strbuf_t b;
+  char* want = NULL;
+  size_t size = 0;
+  hr_strbuf_init(&b);
+  put_all(&b);
+  HR_CHECK(!b.failed);
+  FILE* f = record ? fopen(record, "wb") : NULL;
+  if (f) HR_CHECK(fwrite(b.data, 1, b.size, f) == b.size && fclose(f) == 0);
+  if (HR_CHECK_OK(hr_file_read(HR_TEST_SOURCE_DIR "/tests/golden/decisions.txt", &want, &size)))
+    compare_lines((hr_str_t){want, size}, hr_strbuf_view(&b));
+  hr_free(want);
+  hr_strbuf_deinit(&b);
+}
+HR_TEST_MAIN()
