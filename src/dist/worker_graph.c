@@ -96,7 +96,7 @@ static hr_status_t make_program(hr_worker_graph_t* g, hr_str_t config, hr_progra
 }
 
 static hr_status_t build_graph(hr_worker_graph_t* g, const graph_request_t* q) {
-  const hr_import_options_t options = {.internal = true, .most_inflated = HR_WORKER_MOST_INFLATED};
+  const hr_import_options_t options = {.internal = true, .try_shapes = true, .most_inflated = HR_WORKER_MOST_INFLATED};
   hr_import_results_t results = {0};
   hr_program_t program;
   HR_TRY(hr_graph_create(&g->graph));

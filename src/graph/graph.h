@@ -91,6 +91,7 @@ typedef struct {
   int32_t attr_count;
   bool allow_missing_inputs;        /* import of loops: back edges are set later by hr_graph_set_input */
   bool skip_shapes;                 /* the session's rewrites; names may then start with '_' */
+  bool try_shapes;                  /* a shape function's refusal is left to the kernel (graph/shapes.h) */
   bool internal;                    /* a part of a graph, made by a runtime: names may start with '_' */
   bool attrs_kept;                  /* import: attr values lie in g->arena already and are not copied again */
 } hr_node_desc_t;

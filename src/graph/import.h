@@ -23,6 +23,7 @@ typedef struct {
   bool internal;                             /* a part that a master made: names may start with '_' */
   bool extends;                              /* inputs that the GraphDef does not have are the graph's own nodes */
   bool keep_shapes_attr;                     /* honour "_output_shapes" */
+  bool try_shapes;                           /* a node whose shape function refuses it fails the steps that run it, not the import */
   hr_str_t producer_ops; /* serialized OpList of the producer (MetaInfoDef.stripped_op_list); attrs that our ops lack are
                             dropped where they have the default it states; "" : such attrs are INVALID_ARGUMENT */
 } hr_import_options_t;

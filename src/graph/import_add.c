@@ -119,6 +119,7 @@ static hr_status_t add_node(add_t* a, hr_import_node_t* n) {
                          .attr_count = (int32_t)a->attrs.count,
                          .allow_missing_inputs = n->is_merge,
                          .internal = a->im->options->internal,
+                         .try_shapes = a->im->options->try_shapes,
                          .attrs_kept = true};
   HR_TRY(hr_graph_add(a->im->g, &desc, &n->node));
   return a->im->options->keep_shapes_attr && n->node->attrs.extra_count ? hr_shapes_apply_attr(a->im->g, n->node) : NULL;

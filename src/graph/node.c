@@ -234,7 +234,7 @@ static hr_status_t node_add(hr_graph_t* g, const hr_node_desc_t* desc, const hr_
     if (g->arena.blocks == block) g->arena.next = mark;
     return status;
   }
-  if (!desc->skip_shapes) HR_TRY(hr_shapes_infer(g, n));
+  if (!desc->skip_shapes) HR_TRY(desc->try_shapes ? hr_shapes_try(g, n) : hr_shapes_infer(g, n));
   HR_TRY(node_enter(g, n));
   g->last_device = n->device;
   *out = n;

@@ -41,7 +41,7 @@ static hr_status_t fill_from_vectors(hr_kernel_ctx_t* k, hr_table_t* t) {
   HR_TRY(hr_want_vector(k, 1, "keys"));
   HR_TRY(hr_want_vector(k, 2, "values"));
   if (keys->count != values->count)
-    return HR_ERROR(INVALID_ARGUMENT, "%lld keys are given with %lld values", (long long)keys->count, (long long)values->count);
+    return HR_ERROR(INVALID_ARGUMENT, "Keys and values must have the same size, not %lld vs %lld", (long long)keys->count, (long long)values->count);
   if (!keys->count) return HR_ERROR(INVALID_ARGUMENT, "there are no keys to initialise table '%s' with", t->name);
   hr_status_t status = NULL;
   for (int64_t i = 0; !status && i < keys->count; ++i) status = hr_table_rows_put(t, &rows, keys, values, i, false);
@@ -141,7 +141,7 @@ static hr_status_t take_from_line(const columns_t* c, int64_t index, hr_str_t li
     return HR_ERROR(INVALID_ARGUMENT, "Invalid number of columns: line %lld has no column %lld: '%.*s'", (long long)number,
                     (long long)index, HR_STR_ARG(line));
   if (!parse_into(text, out, &status))
-    return HR_ERROR(INVALID_ARGUMENT, "line %lld: '%.*s' is not a value of type %s", (long long)number, HR_STR_ARG(text),
+    return HR_ERROR(INVALID_ARGUMENT, "Field %.*s in line %lld is not a valid %s", HR_STR_ARG(text), (long long)number,
                     hr_dtype_name((int)out->dtype));
   return status;
 }
@@ -161,8 +161,7 @@ static hr_status_t read_lines(const columns_t* c, const hr_table_t* t, char* tex
     if (!status) status = hr_table_rows_put(t, rows, &key, &value, 0, false);
   }
   if (!status && number < c->vocab_size)
-    status =
-        HR_ERROR(INVALID_ARGUMENT, "the file has %lld lines, attr 'vocab_size' asks for %lld", (long long)number, (long long)c->vocab_size);
+    status = HR_ERROR(INVALID_ARGUMENT, "Invalid vocab_size: expected %lld but got %lld lines", (long long)c->vocab_size, (long long)number);
   if (!status && !number) status = HR_ERROR(OUT_OF_RANGE, "there are no lines to initialise table '%s' with", t->name);
   hr_tensor_release(&key);
   hr_tensor_release(&value);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table itself: rows, index, growth. See table.h. */
 #include "ops/lookup/table.h"
+#include "ops/log/text.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"
@@ -94,12 +95,35 @@ static hr_status_t rows_grow(const hr_table_t* t, hr_table_rows_t* rows) {
   return status;
 }
 
+static void print_element(const hr_tensor_t* from, int64_t i, hr_strbuf_t* out) {
+  const hr_shape_t scalar = hr_shape_scalar();
+  hr_tensor_t one = {0};
+  hr_status_t status = hr_tensor_create(from->dtype, &scalar, &one);
+  if (!status) status = hr_tensor_copy_elements(&one, 0, from, i, 1);
+  if (!status) hr_log_text(&one, 1, out);
+  out->failed |= status != NULL;
+  hr_status_release(status);
+  hr_tensor_release(&one);
+}
+
+static hr_status_t other_value_error(const hr_table_t* t, const hr_table_rows_t* rows, int64_t row, const hr_tensor_t* values, int64_t i) {
+  hr_strbuf_t text;
+  hr_strbuf_init(&text);
+  print_element(&rows->keys, row, &text);
+  hr_strbuf_add_str(&text, HR_STR(" has "));
+  print_element(&rows->values, row * t->width, &text);
+  hr_strbuf_add_str(&text, HR_STR(" and trying to add value "));
+  print_element(values, i * t->width, &text);
+  hr_status_t status = text.failed ? hr_status_out_of_memory()
+                                   : HR_ERROR(FAILED_PRECONDITION, "HashTable has different value for same key. Key %.*s (table '%s')",
+                                              HR_STR_ARG(hr_strbuf_view(&text)), t->name);
+  hr_strbuf_deinit(&text);
+  return status;
+}
+
 static hr_status_t rows_check_same(const hr_table_t* t, const hr_table_rows_t* rows, int64_t row, const hr_tensor_t* values, int64_t i) {
   for (int64_t j = 0; j < t->width; ++j)
-    if (!element_equal(&rows->values, row * t->width + j, values, i * t->width + j))
-      return HR_ERROR(FAILED_PRECONDITION, "HashTable has different value for same key. Key %lld of table '%s' was given before "
-                      "with another value",
-                      (long long)i, t->name);
+    if (!element_equal(&rows->values, row * t->width + j, values, i * t->width + j)) return other_value_error(t, rows, row, values, i);
   return NULL;
 }
 
@@ -198,10 +222,10 @@ hr_status_t hr_table_fill(hr_table_t* t, hr_table_rows_t* take_rows) {
 
 hr_status_t hr_table_check_types(const hr_table_t* t, hr_dtype_t key, hr_dtype_t value) {
   if (key != HR_DTYPE_INVALID && key != t->key_dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "table '%s' has keys of %s, not of %s", t->name, hr_dtype_name((int)t->key_dtype),
+    return HR_ERROR(INVALID_ARGUMENT, "Signature mismatch: table '%s' has keys of %s, not of %s", t->name, hr_dtype_name((int)t->key_dtype),
                     hr_dtype_name((int)key));
   if (value != HR_DTYPE_INVALID && value != t->value_dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "table '%s' has values of %s, not of %s", t->name, hr_dtype_name((int)t->value_dtype),
+    return HR_ERROR(INVALID_ARGUMENT, "Signature mismatch: table '%s' has values of %s, not of %s", t->name, hr_dtype_name((int)t->value_dtype),
                     hr_dtype_name((int)value));
   return NULL;
 }

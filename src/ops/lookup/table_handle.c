@@ -43,7 +43,7 @@ static hr_status_t find_table(hr_prepare_ctx_t* p, hr_str_t name, hr_resource_t*
   make_t m = {(hr_table_kind_t)(intptr_t)p->kernel->arg, hr_attrs_type(p->attrs, "key_dtype"), hr_attrs_type(p->attrs, "value_dtype"),
               hr_shape_scalar(), name};
   if (m.kind == HR_TABLE_OF_TENSORS && !hr_pshape_to_shape(hr_attrs_shape(p->attrs, "value_shape"), &m.shape))
-    return HR_ERROR(INVALID_ARGUMENT, "attr 'value_shape' is not fully known, a table needs the shape of its values");
+    return HR_ERROR(INVALID_ARGUMENT, "attr 'value_shape' is not fully defined, a table needs the shape of its values");
   HR_TRY(hr_resources_find_or_create(p->resources, hr_attrs_str(p->attrs, "container"), name, &hr_table_type, make_table, &m, out));
   hr_status_t status = check_shared((hr_table_t*)*out, &m);
   if (status) hr_resource_release(*out), *out = NULL;

@@ -77,19 +77,19 @@ static hr_status_t values_shape(const hr_table_t* t, const hr_shape_t* keys, hr_
 
 static hr_status_t shape_error(const char* what, const hr_shape_t* want, const hr_shape_t* got) {
   char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
-  return HR_ERROR(INVALID_ARGUMENT, "%s should have shape %s, not %s", what, hr_shape_format(want, a), hr_shape_format(got, b));
+  return HR_ERROR(INVALID_ARGUMENT, "Expected shape %s for %s, got %s", hr_shape_format(want, a), what, hr_shape_format(got, b));
 }
 
 static hr_status_t check_entries(const hr_table_t* t, const hr_tensor_t* keys, const hr_tensor_t* values) {
   hr_shape_t want;
   HR_TRY(hr_table_check_types(t, keys->dtype, values->dtype));
   HR_TRY(values_shape(t, &keys->shape, &want));
-  return hr_shape_equal(&want, &values->shape) ? NULL : shape_error("values", &want, &values->shape);
+  return hr_shape_equal(&want, &values->shape) ? NULL : shape_error("value", &want, &values->shape);
 }
 
 static hr_status_t check_mutable(const hr_table_t* t, const char* what) {
   if (t->kind != HR_TABLE_FIXED) return NULL;
-  return HR_ERROR(UNIMPLEMENTED, "table '%s' is filled once: it does not %s", t->name, what);
+  return HR_ERROR(UNIMPLEMENTED, "%s not supported by table '%s', which is filled once", what, t->name);
 }
 
 /* 3. kernels: each locks a mutable table, and reads a fixed one without a lock once it is ready */
@@ -139,7 +139,7 @@ static hr_status_t find(hr_kernel_ctx_t* k, hr_table_t* t) {
   HR_TRY(hr_table_check_types(t, f.keys->dtype, f.defaults->dtype));
   HR_TRY(values_shape(t, &f.keys->shape, &shape));
   if (!hr_shape_equal(&f.defaults->shape, &t->value_shape) && !hr_shape_equal(&f.defaults->shape, &shape))
-    return shape_error("the default value", &t->value_shape, &f.defaults->shape);
+    return shape_error("default value", &t->value_shape, &f.defaults->shape);
   HR_TRY(hr_output(k, 0, &shape, &f.out));
   if (is_unfilled(t)) return unfilled(t);
   const bool locked = lock_table(t);
@@ -154,7 +154,7 @@ static hr_status_t put_all(const hr_table_t* t, hr_table_rows_t* rows, const hr_
 }
 
 static hr_status_t insert(hr_kernel_ctx_t* k, hr_table_t* t) {
-  HR_TRY(check_mutable(t, "take more entries"));
+  HR_TRY(check_mutable(t, "Insert"));
   HR_TRY(check_entries(t, hr_input(k, 1), hr_input(k, 2)));
   hr_mutex_lock(&t->mu);
   hr_status_t status = put_all(t, &t->rows, hr_input(k, 1), hr_input(k, 2), true);
@@ -164,7 +164,7 @@ static hr_status_t insert(hr_kernel_ctx_t* k, hr_table_t* t) {
 
 static hr_status_t remove_keys(hr_kernel_ctx_t* k, hr_table_t* t) {
   const hr_tensor_t* keys = hr_input(k, 1);
-  HR_TRY(check_mutable(t, "give entries up"));
+  HR_TRY(check_mutable(t, "Remove"));
   HR_TRY(hr_table_check_types(t, keys->dtype, HR_DTYPE_INVALID));
   hr_mutex_lock(&t->mu);
   for (int64_t i = 0; i < keys->count; ++i) hr_table_rows_remove(t, &t->rows, keys, i);
