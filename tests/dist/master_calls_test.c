@@ -67,6 +67,43 @@ HR_TEST(extending) {
   close_calls(&k);
 }
 
+/* s: a scalar; bad = s x s, which shape functions refuse. */
+static void write_refused_graph(hr_writer_t* w, uint32_t number) {
+  hr_graph_t* g = NULL;
+  hr_node_t *s = NULL, *bad = NULL;
+  char* def = NULL;
+  size_t size = 0;
+  HR_CHECK_OK(hr_graph_create(&g));
+  const hr_named_attr_t attrs[] = {hr_at_type("dtype", HR_F32), hr_at_shape("shape", &hr_pshape_scalar)};
+  const hr_node_desc_t sd = {.op = HR_STR("Placeholder"), .name = HR_STR("s"), .attrs = attrs, .attr_count = 2};
+  HR_CHECK_OK(hr_graph_add(g, &sd, &s));
+  const hr_value_t in[] = {{s, 0}, {s, 0}};
+  hr_node_desc_t d = {.op = HR_STR("MatMul"), .name = HR_STR("bad"), .inputs = in, .input_count = 2};
+  HR_CHECK_CODE(hr_graph_add(g, &d, &bad), HR_INVALID_ARGUMENT, "rank");
+  d.try_shapes = true;
+  HR_CHECK_OK(hr_graph_add(g, &d, &bad));
+  HR_CHECK_OK(hr_export_graph_def(g, 0, &def, &size));
+  hr_writer_bytes(w, number, def, size);
+  hr_free(def);
+  hr_graph_destroy(g);
+}
+
+HR_TEST(what_shape_functions_refuse_fails_only_the_steps_that_run_it) {
+  calls_t k;
+  if (open_calls(&k)) {
+    hr_writer_t w = request_of(k.handle);
+    write_refused_graph(&w, 2);
+    HR_CHECK_OK(call(&k, HR_MASTER_ExtendSession, &w));
+    check_step(&k, "x:0", "y:0", 3, 6);
+    w = request_of(k.handle);
+    write_feed(&w, "s:0", 1);
+    add_field(&w, 3, "bad:0");
+    HR_CHECK_CODE(call(&k, HR_MASTER_RunStep, &w), HR_INVALID_ARGUMENT, "node 'bad' (MatMul)");
+    check_step(&k, "x:0", "y:0", 4, 8);
+  }
+  close_calls(&k);
+}
+
 /* --- refusals ------------------------------------------------------------------------------------------------------------------------- */
 
 HR_TEST(a_step_that_comes_twice) {
