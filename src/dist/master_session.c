@@ -174,8 +174,8 @@ static hr_status_t read_graph_request(hr_master_job_t* j, graph_request_t* r) {
   return NULL;
 }
 
-/* A client has run shape functions itself, maybe more lenient ones. A node that ours refuse must not spoil the session: clients send a graph
- * again until it is taken, and then every later step would fail. */
+/* A client has run shape functions itself, maybe more lenient ones. A node that ours refuse must not spoil the session: clients send a
+ * graph again until it is taken, and then every later step would fail. */
 static hr_status_t import_nodes(const hr_master_t* m, hr_graph_t* g, hr_cursor_t def, bool extends) {
   const hr_import_options_t options = {.extends = extends, .try_shapes = true, .most_inflated = HR_WORKER_MOST_INFLATED};
   hr_import_results_t results = {0};

@@ -41,7 +41,8 @@ static hr_status_t fill_from_vectors(hr_kernel_ctx_t* k, hr_table_t* t) {
   HR_TRY(hr_want_vector(k, 1, "keys"));
   HR_TRY(hr_want_vector(k, 2, "values"));
   if (keys->count != values->count)
-    return HR_ERROR(INVALID_ARGUMENT, "Keys and values must have the same size, not %lld vs %lld", (long long)keys->count, (long long)values->count);
+    return HR_ERROR(INVALID_ARGUMENT, "Keys and values must have the same size, not %lld vs %lld", (long long)keys->count,
+                    (long long)values->count);
   if (!keys->count) return HR_ERROR(INVALID_ARGUMENT, "there are no keys to initialise table '%s' with", t->name);
   hr_status_t status = NULL;
   for (int64_t i = 0; !status && i < keys->count; ++i) status = hr_table_rows_put(t, &rows, keys, values, i, false);
@@ -161,7 +162,8 @@ static hr_status_t read_lines(const columns_t* c, const hr_table_t* t, char* tex
     if (!status) status = hr_table_rows_put(t, rows, &key, &value, 0, false);
   }
   if (!status && number < c->vocab_size)
-    status = HR_ERROR(INVALID_ARGUMENT, "Invalid vocab_size: expected %lld but got %lld lines", (long long)c->vocab_size, (long long)number);
+    status =
+        HR_ERROR(INVALID_ARGUMENT, "Invalid vocab_size: expected %lld but got %lld lines", (long long)c->vocab_size, (long long)number);
   if (!status && !number) status = HR_ERROR(OUT_OF_RANGE, "there are no lines to initialise table '%s' with", t->name);
   hr_tensor_release(&key);
   hr_tensor_release(&value);

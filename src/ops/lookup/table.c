@@ -222,10 +222,10 @@ hr_status_t hr_table_fill(hr_table_t* t, hr_table_rows_t* take_rows) {
 
 hr_status_t hr_table_check_types(const hr_table_t* t, hr_dtype_t key, hr_dtype_t value) {
   if (key != HR_DTYPE_INVALID && key != t->key_dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "Signature mismatch: table '%s' has keys of %s, not of %s", t->name, hr_dtype_name((int)t->key_dtype),
-                    hr_dtype_name((int)key));
+    return HR_ERROR(INVALID_ARGUMENT, "Signature mismatch: table '%s' has keys of %s, not of %s", t->name,
+                    hr_dtype_name((int)t->key_dtype), hr_dtype_name((int)key));
   if (value != HR_DTYPE_INVALID && value != t->value_dtype)
-    return HR_ERROR(INVALID_ARGUMENT, "Signature mismatch: table '%s' has values of %s, not of %s", t->name, hr_dtype_name((int)t->value_dtype),
-                    hr_dtype_name((int)value));
+    return HR_ERROR(INVALID_ARGUMENT, "Signature mismatch: table '%s' has values of %s, not of %s", t->name,
+                    hr_dtype_name((int)t->value_dtype), hr_dtype_name((int)value));
   return NULL;
 }
