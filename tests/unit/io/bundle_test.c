@@ -3,6 +3,8 @@
 #include "io/bundle.h"
 #define HR_TEST_LEAKS_CHECKED
 #include "base/file.h"
+#include "base/hash.h"
+#include "io/bundle_entry.h"
 #include "temp.h"
 #include "test.h"
 
@@ -235,4 +237,118 @@ HR_TEST(reading_survives_each_failing_allocation) { HR_TEST_EVERY_ALLOCATION_FAI
 static hr_status_t save_part(void) { return save_one(temp_path("oom"), "v", "10 0,4", HR_I32, 4, 0); }
 HR_TEST(writing_survives_each_failing_allocation) { HR_TEST_EVERY_ALLOCATION_FAILS(save_part); }
 
+/* --- byte orders ---------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct { const char* name; hr_dtype_t dtype; int64_t count; size_t unit; } ordered_t; /* unit: bytes that change places */
+static const ordered_t ordered[] = {{"c128", HR_C128, 2, 8}, {"c64", HR_C64, 3, 4}, {"f64", HR_F64, 3, 8}, {"i16", HR_I16, 5, 2},
+                                    {"i32", HR_I32, 4, 4},   {"i8", HR_I8, 3, 1}};
+enum { ORDERED = sizeof ordered / sizeof *ordered };
+
+static void write_whole(const char* path, const void* data, size_t size) {
+  FILE* f = fopen(path, "wb");
+  HR_CHECK(f && fwrite(data, 1, size, f) == size);
+  if (f) fclose(f);
+}
+
+/* Strings as a machine of the other byte order writes them: lengths, the masked sum of the lengths, the bytes. */
+static size_t big_strings(char* out, uint32_t* out_crc) {
+  static const char* const texts[] = {"", "one", "more than the others"};
+  uint32_t crc = 0;
+  size_t at = 0;
+  for (int i = 0; i < 3; ++i) {
+    out[at++] = (char)strlen(texts[i]);
+    crc = hr_hash_crc32c(crc, (const char[]){0, 0, 0, (char)strlen(texts[i])}, 4);
+  }
+  const uint32_t sum = hr_hash_crc32c_mask(crc);
+  for (int i = 0; i < 4; ++i) out[at++] = (char)(sum >> (24 - 8 * i));
+  crc = hr_hash_crc32c(crc, out + at - 4, 4);
+  for (int i = 0; i < 3; ++i) {
+    memcpy(out + at, texts[i], strlen(texts[i]));
+    crc = hr_hash_crc32c(crc, texts[i], strlen(texts[i]));
+    at += strlen(texts[i]);
+  }
+  *out_crc = hr_hash_crc32c_mask(crc);
+  return at;
+}
+
+static void write_big(const char* prefix) {
+  static char data[1024];
+  char index[1000], shard[1000];
+  size_t size = 0;
+  hr_bundle_entry_t entries[ORDERED + 1], *all[ORDERED + 1];
+  for (int i = 0; i < ORDERED; ++i) {
+    hr_tensor_t t = {0};
+    if (!fill(ordered[i].dtype, ordered[i].count, &t)) return;
+    const size_t bytes = hr_tensor_bytes(&t), unit = ordered[i].unit;
+    for (size_t at = 0; at < bytes; ++at) data[size + at] = ((char*)t.data)[at - at % unit + unit - 1 - at % unit];
+    entries[i] = (hr_bundle_entry_t){.name = hr_str(ordered[i].name), .dtype = t.dtype, .shape = t.shape, .offset = (int64_t)size,
+                                     .size = (int64_t)bytes, .crc = hr_hash_crc32c_mask(hr_hash_crc32c(0, data + size, bytes))};
+    size += bytes;
+    hr_tensor_release(&t);
+  }
+  uint32_t crc = 0;
+  const size_t strings = big_strings(data + size, &crc);
+  entries[ORDERED] = (hr_bundle_entry_t){.name = HR_STR("strings"), .dtype = HR_STRING, .shape = hr_shape_vector(3),
+      .offset = (int64_t)size,
+                                         .size = (int64_t)strings, .crc = crc};
+  for (int i = 0; i <= ORDERED; ++i) all[i] = &entries[i];
+  snprintf(shard, sizeof shard, "%s.data-00000-of-00001", prefix);
+  snprintf(index, sizeof index, "%s.index", prefix);
+  write_whole(shard, data, size + strings);
+  const hr_bundle_header_t header = {.shards = 1, .is_big_endian = true};
+  HR_CHECK_OK(hr_bundle_entry_write_index(prefix, &header, all, ORDERED + 1));
+  HR_CHECK(hr_file_exists(index));
+}
+
+HR_TEST(a_checkpoint_of_the_other_byte_order) {
+  hr_bundle_t* b = NULL;
+  hr_tensor_t t = {0}, want = {0};
+  write_big(temp_path("big"));
+  HR_REQUIRE_OK(hr_bundle_open(temp_path("big"), &b));
+  for (int i = 0; i < ORDERED; ++i) {
+    HR_CHECK_OK(hr_bundle_read(b, hr_str(ordered[i].name), NONE, ordered[i].dtype, &t));
+    if (fill(ordered[i].dtype, ordered[i].count, &want) && !HR_CHECK(hr_tensor_equal(&t, &want))) printf("  %s\n", ordered[i].name);
+    hr_tensor_release(&t);
+    hr_tensor_release(&want);
+  }
+  HR_CHECK_OK(hr_bundle_read(b, HR_STR("strings"), NONE, HR_STRING, &t));
+  if (HR_CHECK_EQ_I64(t.count, 3)) {
+    HR_CHECK_VIEW(hr_tstring_get((hr_tstring_t*)t.data + 1), "one");
+    HR_CHECK_VIEW(hr_tstring_get((hr_tstring_t*)t.data + 2), "more than the others");
+  }
+  hr_tensor_release(&t);
+  hr_bundle_close(b);
+  HR_CHECK_OK(save_one(temp_path("little"), "v", "", HR_I32, 2, 0));
+  const hr_str_t orders[] = {hr_str(temp_path("little")), hr_str(temp_path("big"))};
+  HR_CHECK_CODE(hr_bundle_merge(orders, 2, temp_path("both"), false), HR_INVALID_ARGUMENT, "have different byte orders");
+}
+
+/* --- parts that do not belong together ------------------------------------------------------------------------------------------------ */
+
+static hr_status_t add_vector(hr_bundle_writer_t* w, const char* spec, hr_dtype_t dtype, int64_t count) {
+  hr_tensor_t t = {0};
+  if (!fill(dtype, count, &t)) return NULL;
+  hr_status_t status = hr_bundle_writer_add(w, HR_STR("v"), hr_str(spec), &t);
+  hr_tensor_release(&t);
+  return status;
+}
+
+HR_TEST(parts_agree_on_type_and_shape) {
+  static const struct { const char* specs[2]; hr_dtype_t dtypes[2]; int64_t counts[2]; const char* says; } rows[] = {
+      {{"10 0,4", "10 4,6"}, {HR_I32, HR_I32}, {4, 6}, ""},
+      {{"10 0,4", "10 4,6"}, {HR_I32, HR_F32}, {4, 6}, "disagree on its dtype or shape"},
+      {{"10 0,4", "11 4,6"}, {HR_I32, HR_I32}, {4, 6}, "disagree on its dtype or shape"},
+      {{"", "10 4,6"}, {HR_I32, HR_I32}, {10, 6}, "disagree on its dtype or shape"}, /* it is there as a whole */
+      {{"10 4,6", ""}, {HR_I32, HR_I32}, {6, 10}, "is saved twice"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    hr_bundle_writer_t* w = NULL;
+    HR_REQUIRE_OK(hr_bundle_writer_create(temp_path("parts"), &w));
+    HR_CHECK_OK(add_vector(w, rows[i].specs[0], rows[i].dtypes[0], rows[i].counts[0]));
+    hr_status_t status = add_vector(w, rows[i].specs[1], rows[i].dtypes[1], rows[i].counts[1]);
+    if (*rows[i].says) HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, rows[i].says);
+    else HR_CHECK_OK(status);
+    hr_bundle_writer_destroy(w);
+  }
+}
 HR_TEST_MAIN()
