@@ -89,7 +89,6 @@ int64_t hr_iterate_rows(const hr_iterate_t* it) {
 
 void hr_iterate_seek(const hr_iterate_t* it, int64_t row, int64_t index[HR_MAX_RANK], int64_t offset[HR_ITERATE_OPERANDS]) {
   for (int k = 0; k < it->operands; ++k) offset[k] = 0;
-  index[it->rank - 1] = 0;
   for (int i = it->rank - 2; i >= 0; --i) {
     index[i] = row % it->dims[i];
     row /= it->dims[i];

@@ -25,7 +25,7 @@ def main():
         for rows in zip(*runs):
             fields = [v[0] if len(set(v)) == 1 else "-" for v in zip(*(row[2:] for row in rows))]
             if 3 * fields.count("-") >= len(fields):
-                fields = ["-" if v[0] in "vf#" else v for v in fields]
+                fields = ["-" if v[0] not in "sg" else v for v in fields]
             f.write(" ".join(rows[0][:2] + fields) + "\n")
 
 

@@ -205,7 +205,8 @@ class Map:
 
     def of_point(self, point):
         """The tests that can see the change: those that run its line, or, where the line holds no code of its own, its statement; for a
-        table, a macro or a constant, those that run a line that names it, or anything of the file."""
+        table, a macro or a constant, those that run a line that names it, or anything of the file; for the definition of an op also
+        those that read all definitions, which runs no line of its file."""
         lines = point.text.split("\n")
         first, last, is_code = points.definition(lines, point.line)
         if is_code and any((point.path, n) in self.known for n in range(first, last + 1)):
@@ -218,7 +219,8 @@ class Map:
         for n, text in enumerate(lines, 1):
             if not first <= n <= last and names & set(re.findall(r"\b[A-Za-z_]\w{2,}\b", text)):
                 bits |= self.lines.get((point.path, n), 0)
-        return bits or self.of_file(point.path)
+        readers = sum(1 << k for k, t in enumerate(self.tests) if t.name.startswith("ops/definitions_test"))
+        return (bits or self.of_file(point.path)) | (readers if point.path.startswith("src/ops/") else 0)
 
     def in_order(self, bits, path):
         """Those most likely to fail for their time first: short ones that run much of the file."""
