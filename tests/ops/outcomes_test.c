@@ -21,8 +21,9 @@
 #include "test.h"
 #include "tensorflow/c/c_api.h"
 
-enum { VALUE_RUNS = 2, SHAPE_RUNS = 3, TEXTS = VALUE_RUNS + SHAPE_RUNS + 1, FLOATS = VALUE_RUNS, MORE_VALUE_RUNS = 5, MORE_SHAPE_RUNS = 5, ATTR_RUNS = 5 };
-enum { MORE = MORE_VALUE_RUNS + MORE_SHAPE_RUNS + ATTR_RUNS, FIELDS = TEXTS + FLOATS + MORE, MOST_CASES = 22, MOST_CASE_BYTES = 20000, FIELD = 2000 };
+enum { VALUE_RUNS = 2, SHAPE_RUNS = 3, TEXTS = VALUE_RUNS + SHAPE_RUNS + 1, FLOATS = VALUE_RUNS };
+enum { MORE_VALUE_RUNS = 5, MORE_SHAPE_RUNS = 5, ATTR_RUNS = 5, MORE = MORE_VALUE_RUNS + MORE_SHAPE_RUNS + ATTR_RUNS };
+enum { FIELDS = TEXTS + FLOATS + MORE, MOST_CASES = 22, MOST_CASE_BYTES = 20000, FIELD = 2000 };
 static const size_t most_bytes = (size_t)64 << 20; /* a block; more is refused as if memory had run out */
 static FILE *recorded, *written;
 static int64_t compared;

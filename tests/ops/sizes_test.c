@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes at which loops change: each row of sizes.def gives the same bits on one and on two cores (products and convolutions by another
- * library: what differs by no more than the row's tolerance), and on each instruction set what the SSE2 form gives, within the tolerance; where elements do not depend on one another, equal inputs give equal outputs wherever they
- * stand, so that no block or chunk begins in the wrong place; and the sums of what comes out are those of tests/ops/sizes.txt, which
- * HEADRACE_SIZES=FILE writes. */
+ * library: what differs by no more than the row's tolerance), and on each instruction set what the SSE2 form gives, within the tolerance;
+ * where elements do not depend on one another, equal inputs give equal outputs wherever they stand, so that no block or chunk begins in
+ * the wrong place; and the sums of what comes out are those of tests/ops/sizes.txt, which HEADRACE_SIZES=FILE writes. */
 #include "base/half.h"
 #include "base/isa.h"
 #include "base/pool.h"
