@@ -156,4 +156,15 @@ TEST(b95_a_scalar_of_no_bytes_is_no_tensor) {
   CHECK(t == NULL || TF_TensorByteSize(t) == 4);
   TF_DeleteTensor(t);
 }
+
+/* TensorFlow has this right: a branch not taken brings no NaN into the gradient. */
+TEST(no_gradient_in_gives_none_out) {
+  static const char* const ops[] = {"SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"};
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i) {
+    VALUE("float[9] 0 0 0 0 0 0 0 0 0", ops[i], "", "float[9] nan 0 inf -inf 2 nan nan nan nan", "float[9] 0 0 0 0 0 0 0 0 0");
+    VALUE("double[3] 0 0 0", ops[i], "", "double[3] nan inf 0", "double[3] 0 0 -0");
+  }
+  VALUE("float[1] 0.25", "SqrtGrad", "", "float[1] 2", "float[1] 1");
+  VALUE("float[1] -4", "ReciprocalGrad", "", "float[1] 2", "float[1] 1");
+}
 TEST_MAIN()

@@ -66,6 +66,12 @@ TEST(indices_and_rows) {
   WORDED("unique expects a 1D vector", "Unique", "", "int32[1,1] 1");
   WORDED("axis has to be between [-1, 1)", "UniqueV2", "", "int32[1] 1", "int64[1] 1");
   WORDED("y should be a 1D vector", "ListDiff", "", "int32[1] 1", "int32[1,1] 1");
+  WORDED("Segment id -1 out of range [0, 1), possibly because 'segment_ids' input is not sorted", "SegmentSum", "", "float[2] 1 2",
+         "int32[2] -1 0");
+  WORDED("Segment id 1 out of range [0, 1), possibly because 'segment_ids' input is not sorted", "SegmentSum", "", "float[4] 1 2 3 4",
+         "int32[4] 0 1 2 0");
+  WORDED("segment ids are not increasing", "SegmentMax", "", "float[4] 1 2 3 4", "int32[4] 0 1 0 1");
+  WORDED("segment ids must be >= 0", "SegmentProd", "", "float[4] 1 2 3 4", "int32[4] 0 0 0 -1");
   WORDED("indices should be a vector", "SparseSegmentSum", "", "float[1,1] 1", "int32[1,1] 0", "int32[1] 0");
   WORDED("Input num_segments == -1 must not be negative", "UnsortedSegmentSum", "", "float[1] 1", "int32[1] 0", "int32[] -1");
   WORDED("num_segments should be a scalar, not shape [1]", "UnsortedSegmentSum", "", "float[1] 1", "int32[1] 0", "int32[1] 1");

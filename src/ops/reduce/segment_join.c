@@ -37,16 +37,28 @@ void hr_segment_join_row(const hr_segment_join_t* join, const char* x, int64_t n
   }
 }
 
+/* What is wrong with them, in TensorFlow's words: it takes the last id for the largest, and looks at one segment after the other. */
+static hr_status_t not_ascending(const hr_tensor_t* ids) {
+  const int64_t last = hr_tensor_index_at(ids, ids->count - 1);
+  if (last < 0) return HR_ERROR(INVALID_ARGUMENT, "segment ids must be >= 0, but the last is %lld", (long long)last);
+  for (int64_t i = 0; i < ids->count; ++i) {
+    const int64_t id = hr_tensor_index_at(ids, i), next = i + 1 < ids->count ? hr_tensor_index_at(ids, i + 1) : INT64_MAX;
+    if (next == id) continue;
+    if (next < id)
+      return HR_ERROR(INVALID_ARGUMENT, "segment ids are not increasing: %lld after %lld at place %lld", (long long)next, (long long)id,
+                      (long long)(i + 1));
+    if (id < 0 || id > last)
+      return HR_ERROR(INVALID_ARGUMENT, "Segment id %lld out of range [0, %lld), possibly because 'segment_ids' input is not sorted (place "
+                      "%lld)", (long long)id, (long long)last + (last < INT64_MAX), (long long)i);
+  }
+  return HR_ERROR(INVALID_ARGUMENT, "segment ids are not increasing");
+}
+
 hr_status_t hr_segment_ascending(const hr_tensor_t* ids, int64_t* out_segments) {
   int64_t last = 0;
   for (int64_t i = 0; i < ids->count; ++i) {
     const int64_t id = hr_tensor_index_at(ids, i);
-    if (id < 0)
-      return HR_ERROR(INVALID_ARGUMENT,
-                      "segment ids must be >= 0: Segment id %lld out of range [0, %lld), possibly because 'segment_ids' input is not "
-                      "sorted",
-                      (long long)id, (long long)hr_tensor_index_at(ids, ids->count - 1) + 1);
-    if (id < last) return HR_ERROR(INVALID_ARGUMENT, "segment ids are not increasing: %lld after %lld", (long long)id, (long long)last);
+    if (id < last) return not_ascending(ids);
     last = id;
   }
   if (last == INT64_MAX) return HR_ERROR(INVALID_ARGUMENT, "segment id %lld is too large", (long long)last);

@@ -11,6 +11,10 @@ extern const hr_op_t hr_op_ScatterNd, hr_op_ScatterNdNonAliasingAdd, hr_op_Tenso
     hr_op_ScatterNdMin, hr_op_ScatterNdMax, hr_op_ResourceScatterNdUpdate, hr_op_ResourceScatterNdAdd, hr_op_ResourceScatterNdSub,
     hr_op_ResourceScatterNdMin, hr_op_ResourceScatterNdMax;
 
+static hr_status_t no_axis(int64_t depth) {
+  return HR_ERROR(INVALID_ARGUMENT, "Output must be at least 1-D, got shape: [], for index tuples of %lld", (long long)depth);
+}
+
 /* 1. shapes: updates = indices[:-1] + to[depth:] */
 static hr_status_t check_tuples(const hr_pshape_t* to, const hr_pshape_t* indices, const hr_pshape_t* updates) {
   int64_t dim;
@@ -23,6 +27,7 @@ static hr_status_t check_tuples(const hr_pshape_t* to, const hr_pshape_t* indice
                     (int)updates->rank);
   for (int i = 0; i < outer; ++i) HR_TRY(hr_infer_merge_dim(updates->dims[i], indices->dims[i], &dim));
   if (depth < 0 || to->rank < 0) return NULL;
+  if (to->rank == 0 && depth > 0) return no_axis(depth);
   if (depth > to->rank) return HR_ERROR(INVALID_ARGUMENT, "index tuples of %lld are too long for rank %d", (long long)depth, (int)to->rank);
   if (updates->rank - outer != to->rank - depth)
     return HR_ERROR(INVALID_ARGUMENT, "slices of rank %d are scattered, updates have slices of rank %d", (int)(to->rank - depth),
@@ -92,9 +97,7 @@ static hr_status_t scatter_tuples(hr_kernel_ctx_t* k, hr_tensor_t* to, const hr_
   if (indices->shape.rank < 1) return HR_ERROR(INVALID_ARGUMENT, "indices must have at least one dimension, they are a scalar");
   const int outer = indices->shape.rank - 1;
   const int64_t depth = indices->shape.dims[outer];
-  if (to->shape.rank == 0 && depth > 0) return HR_ERROR(INVALID_ARGUMENT,
-                                                        "Output must be at least 1-D, got shape: [], for index tuples of %lld",
-                                                        (long long)depth);
+  if (to->shape.rank == 0 && depth > 0) return no_axis(depth);
   if (depth < (may_be_whole ? 0 : 1) || depth > to->shape.rank)
     return HR_ERROR(INVALID_ARGUMENT, "index tuples must have 1 to %d elements, the last dimension of indices is %lld", to->shape.rank,
                     (long long)depth);
