@@ -157,6 +157,27 @@ TEST(b95_a_scalar_of_no_bytes_is_no_tensor) {
   TF_DeleteTensor(t);
 }
 
+static TF_Output cast_to(bug_t* b, TF_Output x, TF_DataType type) {
+  TF_OperationDescription* d = bug_begin(b, "Cast", "");
+  TF_AddInput(d, x);
+  TF_SetAttrType(d, "DstT", type);
+  return (TF_Output){TF_FinishOperation(d, b->s), 0};
+}
+TEST(integers_of_four_bits_wrap) {
+  for (int feeds = 0; feeds < 2; ++feeds) {
+    bug_t b = bug_open(feeds);
+    TF_Output x = bug_value(&b, "int32[6] 9 -9 7 -8 16 -1");
+    TF_Output ways[] = {cast_to(&b, cast_to(&b, x, TF_INT4), TF_INT32), cast_to(&b, cast_to(&b, x, TF_UINT4), TF_INT64)};
+    TF_Tensor *got_s = bug_fetch(&b, ways[0]), *got_u = bug_fetch(&b, ways[1]);
+    if (!CHECK(bug_ok(&b))) fprintf(stderr, "%s\n", TF_Message(b.s));
+    SAME(got_s, "int32[6] -7 7 7 -8 0 -1");
+    SAME(got_u, "int64[6] 9 7 7 8 0 15");
+    TF_DeleteTensor(got_s);
+    TF_DeleteTensor(got_u);
+    bug_close(&b);
+  }
+}
+
 /* TensorFlow has this right: a branch not taken brings no NaN into the gradient. */
 TEST(no_gradient_in_gives_none_out) {
   static const char* const ops[] = {"SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"};

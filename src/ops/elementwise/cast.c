@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cast: y[i] = (DstT)x[i]. Floats to integers drop the fraction; anything to bool asks whether it is not zero; complex numbers give their
  * real part. half, bfloat16, 8-bit floats and complex types go block by block through float or double; with Truncate a narrower float drops
- * bits instead of rounding. */
+ * bits instead of rounding. Integers of 4 bits lie in a byte each, which holds their value: larger ones wrap. */
 #include "ops/elementwise/cast.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -22,8 +22,8 @@ static hr_dtype_t c_type(hr_dtype_t t) { /* the C number type that holds every v
     case HR_F16: case HR_BF16: case HR_C64: return HR_F32;
     case HR_F8_E5M2: case HR_F8_E4M3FN: case HR_F8_E4M3FNUZ: case HR_F8_E4M3B11FNUZ: case HR_F8_E5M2FNUZ: return HR_F32;
     case HR_C128: return HR_F64;
-    case HR_QI8: return HR_I8;
-    case HR_QU8: return HR_U8;
+    case HR_QI8: case HR_I4: return HR_I8;
+    case HR_QU8: case HR_U4: return HR_U8;
     case HR_QI16: return HR_I16;
     case HR_QU16: return HR_U16;
     case HR_QI32: return HR_I32;
@@ -44,7 +44,14 @@ static hr_status_t cast_prepare(hr_prepare_ctx_t* p, void* prepared) {
   return HR_ERROR(UNIMPLEMENTED, "cast %s to %s is not supported", hr_dtype_name((int)c->from), hr_dtype_name((int)c->to));
 }
 
-typedef union { float f32[2 * HR_LOOP_BLOCK]; double f64[2 * HR_LOOP_BLOCK]; uint64_t any[HR_LOOP_BLOCK]; } block_t;
+typedef union {
+  float f32[2 * HR_LOOP_BLOCK];
+  double f64[2 * HR_LOOP_BLOCK];
+  uint64_t any[HR_LOOP_BLOCK];
+  uint8_t bytes[HR_LOOP_BLOCK];
+} block_t;
+#define THROUGH_BLOCKS (HR_M(F16) | HR_M(BF16) | HR_M_FLOAT8 | HR_M_COMPLEX)
+#define NIBBLES (HR_M(I4) | HR_M(U4))
 
 /* n elements of `from` as elements of from_c. */
 static const void* unpack(const cast_t* c, const void* xs, int64_t at, int64_t n, block_t* block) {
@@ -92,6 +99,12 @@ static void pack(const cast_t* c, block_t* block, void* ys, int64_t at, int64_t 
     case HR_F8_E5M2: case HR_F8_E4M3FN: case HR_F8_E4M3FNUZ: case HR_F8_E4M3B11FNUZ: case HR_F8_E5M2FNUZ:
       pack_float8(c, block, (uint8_t*)ys + at, n);
       break;
+    case HR_I4:
+      for (int64_t i = 0; i < n; ++i) ((int8_t*)ys)[at + i] = (int8_t)((block->bytes[i] & 15) - (block->bytes[i] & 8) * 2);
+      break;
+    case HR_U4:
+      for (int64_t i = 0; i < n; ++i) ((uint8_t*)ys)[at + i] = block->bytes[i] & 15;
+      break;
     case HR_C64:
       for (int64_t i = 0; i < n; ++i) ((hr_c64_t*)ys)[at + i] = (hr_c64_t){block->f32[i], 0};
       break;
@@ -112,7 +125,7 @@ static hr_status_t direct_chunk(void* arg, int64_t begin, int64_t end, int chunk
 static hr_status_t block_chunk(void* arg, int64_t begin, int64_t end, int chunk) {
   const span_t* s = arg;
   const cast_t* c = s->c;
-  const bool packs = c->to != c->to_c && hr_dtype_in(c->to, HR_M(F16) | HR_M(BF16) | HR_M_FLOAT8 | HR_M_COMPLEX);
+  const bool packs = c->to != c->to_c && hr_dtype_in(c->to, THROUGH_BLOCKS | NIBBLES);
   block_t in, out;
   (void)chunk;
   for (int64_t i = begin; i < end; i += HR_LOOP_BLOCK) {
@@ -151,8 +164,8 @@ static hr_status_t cast(hr_kernel_ctx_t* k) {
     return NULL;
   }
   span_t s = {c, x->data, y->data};
-  const hr_dtypes_t through = HR_M(F16) | HR_M(BF16) | HR_M_FLOAT8 | HR_M_COMPLEX;
-  return hr_parallel(k, x->count, 0.6, hr_dtype_in(c->from, through) || hr_dtype_in(c->to, through) ? block_chunk : direct_chunk, &s);
+  const bool blocks = hr_dtype_in(c->from, THROUGH_BLOCKS) || hr_dtype_in(c->to, THROUGH_BLOCKS | NIBBLES);
+  return hr_parallel(k, x->count, 0.6, blocks ? block_chunk : direct_chunk, &s);
 }
 
 /* 2. gradient: dy cast back, between floating and complex types */
