@@ -4,7 +4,8 @@
  *   cc -O2 -Iinclude bench/scale.c -o scale -Lbuild/release/lib -lheadrace && ./scale NODES RUN [warm|cold|both]
  *
  * Each node adds the two before it; RUN nodes in a row lie on one device (1: every edge crosses). Prints one line a measurement: nodes, run,
- * then nanoseconds and bytes of peak resident memory a node. One size a process, since memory is measured as the process's.
+ * then nanoseconds (in all, and of them in the kernel, all threads together: mostly getting memory) and bytes of peak resident memory a
+ * node. One size a process, since memory is measured as the process's.
  *
  * A virtual machine that has been idle has given its free memory back to its host, and whoever then touches it first waits for the host,
  * longer than all that is measured here takes. So (warm, the default) a child process first writes to 2 kB a node, which is the most that
@@ -29,6 +30,12 @@ static double peak_bytes(void) {
   struct rusage u;
   getrusage(RUSAGE_SELF, &u);
   return (double)u.ru_maxrss * 1024;
+}
+
+static double kernel_time(void) { /* of all threads */
+  struct rusage u;
+  getrusage(RUSAGE_SELF, &u);
+  return (double)u.ru_stime.tv_sec * 1e9 + (double)u.ru_stime.tv_usec * 1e3;
 }
 
 static void must(TF_Status* s, const char* what) {
@@ -103,7 +110,7 @@ static void measure(long nodes, long run) {
   TF_ImportGraphDefOptions* o = TF_NewImportGraphDefOptions();
   TF_SessionOptions* so = TF_NewSessionOptions();
   TF_SetConfig(so, "\x0a\x07\x0a\x03\x43PU\x10\x04", 9, s);
-  const double memory = peak_bytes(), start = now();
+  const double memory = peak_bytes(), kernel = kernel_time(), start = now();
   TF_GraphImportGraphDef(g, &def, o, s);
   must(s, "import");
   const double imported = now();
@@ -117,13 +124,14 @@ static void measure(long nodes, long run) {
   memcpy(TF_TensorData(value), &zero, 4);
   TF_SessionRun(session, NULL, &in, &value, 1, &out, &result, 1, NULL, 0, NULL, s);
   must(s, "the first step");
-  const double first = now();
+  const double first = now(), kernel_first = kernel_time();
   TF_DeleteTensor(result);
   TF_SessionRun(session, NULL, &in, &value, 1, &out, &result, 1, NULL, 0, NULL, s);
   must(s, "the second step");
   const double second = now(), n = (double)nodes;
-  printf("%ld nodes, %ld in a row: import %.0f, first step %.0f, second %.0f, import and first step %.0f ns a node; %.0f bytes a node\n",
-         nodes, run, (imported - start) / n, (first - imported) / n, (second - first) / n, (first - start) / n,
+  printf("%ld nodes, %ld in a row: import %.0f, first step %.0f, second %.0f, import and first step %.0f ns a node, in the kernel %.0f; "
+         "%.0f bytes a node\n",
+         nodes, run, (imported - start) / n, (first - imported) / n, (second - first) / n, (first - start) / n, (kernel_first - kernel) / n,
          (peak_bytes() - memory) / n);
   TF_DeleteTensor(result);
   TF_DeleteTensor(value);
