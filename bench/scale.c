@@ -3,7 +3,7 @@
  *
  *   cc -O2 -Iinclude bench/scale.c -o scale -Lbuild/release/lib -lheadrace && ./scale NODES RUN [warm|cold|both]
  *
- * Each node adds the two before it; RUN nodes in a row lie on one device (1: every edge crosses). Prints one line a measurement: nodes, run,
+ * Each node adds the two before it; RUN nodes in a row lie on one device (1: every edge crosses). Prints a line a measurement: nodes, run,
  * then nanoseconds (in all, and of them in the kernel, all threads together: mostly getting memory) and bytes of peak resident memory a
  * node. One size a process, since memory is measured as the process's.
  *
