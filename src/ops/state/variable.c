@@ -54,6 +54,9 @@ static hr_status_t make_variable(void* arg, hr_resource_t** out) {
   return NULL;
 }
 
+/* References and handles have names of their own: two variables of one name do not meet. */
+static const hr_resource_type_t names_of_references = {"VariableReference", NULL};
+
 /* The session's object for this node: by shared_name, else (references) by the node's name. Another type under that name is INTERNAL for
  * references and INVALID_ARGUMENT for handles, as in TensorFlow. */
 static hr_status_t find_variable(hr_prepare_ctx_t* p, bool is_ref, hr_variable_t** out) {
@@ -61,7 +64,8 @@ static hr_status_t find_variable(hr_prepare_ctx_t* p, bool is_ref, hr_variable_t
                  node = hr_str(p->node_name);
   make_t m = {hr_attrs_type(p->attrs, "dtype"), shared.size ? shared : node, is_ref ? hr_attrs_shape(p->attrs, "shape") : NULL};
   hr_resource_t* r;
-  HR_TRY(hr_resources_find_or_create(p->resources, container, is_ref ? m.shown : shared, &hr_variable_type, make_variable, &m, &r));
+  HR_TRY(hr_resources_find_or_create(p->resources, container, is_ref ? m.shown : shared, is_ref ? &names_of_references : &hr_variable_type,
+                                     make_variable, &m, &r));
   hr_variable_t* v = (hr_variable_t*)r;
   if (v->dtype != m.dtype) {
     hr_status_t status =

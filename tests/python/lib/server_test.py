@@ -3,6 +3,7 @@
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import headrace as tf
@@ -60,6 +61,15 @@ def test_what_has_no_shared_name_is_one_session_s_alone(server):
             with pytest.raises(tf.errors.InvalidArgumentError, match="shared_name cannot start with '_'"):
                 third.run(tf.FIFOQueue(5, tf.float32, shared_name="_mine").size())
         tf.Session.reset(server.target)
+
+
+def test_references_and_handles_of_one_name_are_two_variables(server):
+    for use_resource, value in ((True, 1.0), (False, [2.0, 3.0])):
+        with tf.Graph().as_default(), tf.Session(server.target) as session:
+            v = tf.get_variable("of_one_name", initializer=tf.constant(value), use_resource=use_resource)
+            session.run(v.initializer)
+            assert np.array_equal(session.run(v), value)
+    tf.Session.reset(server.target)
 
 
 def test_training_through_a_monitored_session(server):
