@@ -209,9 +209,15 @@ static int run_server(const arguments_t* a) {
 int main(int argc, char** argv) {
   arguments_t a = {0};
   for (int i = 1; i < argc; ++i)
-    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return fputs(usage, stdout) < 0;
-  if (argc == 2 && !strcmp(argv[1], "--version")) return printf("headrace %s\n", HR_Version()) < 0;
-  if (argc < 2 || strcmp(argv[1], "server") != 0) return fputs(usage, stderr) < 0 ? 1 : 2;
+    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return fputs(usage, stdout) == EOF;
+  if (argc == 2 && !strcmp(argv[1], "--version")) {
+    printf("headrace %s\n", HR_Version());
+    return fflush(stdout) == EOF;
+  }
+  if (argc < 2 || strcmp(argv[1], "server") != 0) {
+    fputs(usage, stderr);
+    return 2;
+  }
   if (!read_arguments(argc - 2, argv + 2, &a)) return 2;
   return run_server(&a);
 }

@@ -434,4 +434,20 @@ TEST(each_way_to_set_an_attr_copies_and_refuses_arrays_that_are_not_there) {
   TF_DeleteGraph(g);
   TF_DeleteStatus(s);
 }
+
+TEST(no_text_is_an_empty_one) {
+  TF_Status* s = TF_NewStatus();
+  TF_Graph* g = TF_NewGraph();
+  TF_OperationDescription* d = TF_NewOperation(g, "NoOp", "n");
+  TF_SetAttrString(d, "_null", NULL, 5);
+  TF_SetAttrString(d, "_empty", "ignored", 0);
+  TF_SetAttrString(d, "_text", "some text", 4);
+  TF_Operation* op = TF_FinishOperation(d, s);
+  REQUIRE(CHECK_TF_OK(s));
+  CHECK_INT(TF_OperationGetAttrMetadata(op, "_null", s).total_size, 0);
+  CHECK_INT(TF_OperationGetAttrMetadata(op, "_empty", s).total_size, 0);
+  CHECK_INT(TF_OperationGetAttrMetadata(op, "_text", s).total_size, 4);
+  TF_DeleteGraph(g);
+  TF_DeleteStatus(s);
+}
 TEST_MAIN()

@@ -538,4 +538,27 @@ TEST(objects_are_deleted_once_also_those_of_kernels_that_failed) {
   CHECK_INT(objects_deleted, 2);
   TF_DeleteStatus(s);
 }
+
+TEST(a_kernel_is_listed_with_what_constrains_it) {
+  TF_Status* s = TF_NewStatus();
+  kernel_define("TestListed", LIST("T: type", "U: type"), NULL, LIST("y: float"), s);
+  for (int priority = 0; priority < 2; ++priority) {
+    TF_KernelBuilder* b = TF_NewKernelBuilder("TestListed", priority ? "GPU" : "CPU", NULL, give_one, NULL);
+    TF_KernelBuilder_TypeConstraint(b, "T", priority ? TF_DOUBLE : TF_FLOAT, s);
+    if (priority) TF_KernelBuilder_TypeConstraint(b, "U", TF_INT32, s);
+    TF_KernelBuilder_Priority(b, priority ? 7 : 0);
+    TF_RegisterKernelBuilder("k", b, s);
+    CHECK_TF_OK(s);
+  }
+  static const char cpu[] = "\x0a\x1d\x0a\x0aTestListed\x12\x03" "CPU\x1a\x0a\x0a\x01T\x12\x05\x0a\x03\x32\x01\x01";
+  static const char gpu[] = "\x0a\x2b\x0a\x0aTestListed\x12\x03GPU\x1a\x0a\x0a\x01T\x12\x05\x0a\x03\x32\x01\x02\x1a\x0a"
+                            "\x0a\x01U\x12\x05\x0a\x03"
+                            "\x32\x01\x03\x30\x07";
+  TF_Buffer* list = TF_GetRegisteredKernelsForOp("TestListed", s);
+  if (CHECK_TF_OK(s) && !CHECK(list->length == sizeof cpu + sizeof gpu - 2 && !memcmp(list->data, cpu, sizeof cpu - 1) &&
+                               !memcmp((const char*)list->data + sizeof cpu - 1, gpu, sizeof gpu - 1)))
+    for (size_t i = 0; i < list->length; ++i) printf("%02x ", ((const unsigned char*)list->data)[i]);
+  TF_DeleteBuffer(list);
+  TF_DeleteStatus(s);
+}
 TEST_MAIN()

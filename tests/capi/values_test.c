@@ -122,6 +122,21 @@ TEST(tensors_bitcast_and_proto) {
   CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
   TF_TensorBitcastFrom(f, TF_STRING, i, NULL, 0, s);
   CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  for (int type = -1; type <= 99; type += 50) { /* -1, 49 and 99 are no types, nor is 0 */
+    TF_TensorBitcastFrom(f, (TF_DataType)type, i, NULL, 0, s);
+    CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  }
+  TF_TensorBitcastFrom(f, (TF_DataType)0, i, NULL, 0, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_Tensor* text = TF_AllocateTensor(TF_STRING, NULL, 0, sizeof(TF_TString));
+  TF_StringInit(TF_TensorData(text));
+  TF_TensorBitcastFrom(text, TF_FLOAT, i, (int64_t[]){sizeof(TF_TString) / 4}, 1, s);
+  CHECK_TF_CODE(s, TF_INVALID_ARGUMENT);
+  TF_DeleteTensor(text);
+  TF_TensorBitcastFrom(f, TF_UINT8, i, (int64_t[]){4}, 1, s);
+  CHECK(CHECK_TF_OK(s) && TF_TensorElementCount(i) == 4 && TF_Dim(i, 0) == 4 && TF_TensorType(i) == TF_UINT8);
+  TF_TensorBitcastFrom(f, TF_INT32, i, NULL, 0, s);
+  CHECK_TF_OK(s);
   TF_Buffer* b = TF_NewBufferFromString("\x08\x03\x12\x00\x3a\x01\x2a", 7); /* dtype int32, scalar, int_val 42 */
   TF_TensorFromProto(b, f, s);
   CHECK_TF_OK(s);

@@ -420,4 +420,30 @@ HR_TEST(steps_have_a_limit) {
   close_calls(&k);
 }
 
+/* --- producers ------------------------------------------------------------------------------------------------------------------------ */
+
+HR_TEST(an_extension_is_of_the_graph_s_producer) {
+  static const struct { hr_str_t def; hr_code_t code; const char* says; } rows[] = {
+      {{"", 0}, HR_OK, ""},
+      {{"\x22\x00", 2}, HR_OK, ""},                                   /* versions that say nothing */
+      {{"\x22\x02\x10\x05", 4}, HR_OK, ""},                           /* min_consumer */
+      {{"\x22\x02\x08\x63", 4}, HR_INVALID_ARGUMENT, "its extension by one of version 99"},
+      {{"\x2a\x02\x08\x63", 4}, HR_OK, ""},                           /* another field */
+      {{"\x22\x03\x08\x63", 4}, HR_INVALID_ARGUMENT, ""},             /* damaged */
+  };
+  calls_t k;
+  if (open_calls(&k)) {
+    int64_t version = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+      hr_writer_t w = request_of(k.handle);
+      hr_writer_bytes(&w, 2, rows[i].def.data, rows[i].def.size);
+      hr_writer_i64(&w, 3, version);
+      hr_status_t status = call(&k, HR_MASTER_ExtendSession, &w);
+      if (hr_status_code(status) != rows[i].code) printf("  row %d\n", (int)i);
+      if (rows[i].code) HR_CHECK_CODE(status, rows[i].code, rows[i].says);
+      else if (HR_CHECK_OK(status)) HR_CHECK_EQ_I64(compare_number(hr_strbuf_view(&k.out), HR_KEY_VARINT(4)), ++version);
+    }
+  }
+  close_calls(&k);
+}
 HR_TEST_MAIN()
