@@ -10,9 +10,10 @@
 #include "graph/import.h"
 #include "session/partition.h"
 #include "session/pipeline.h"
-#include "unit/exec/maker.h"
+#include "unit/exec/flow_maker.h"
 
 #define WORKER "/job:worker/replica:0/task:0/device:CPU:0"
+#define SECOND "/job:worker/replica:0/task:0/device:CPU:1"
 #define PS "/job:ps/replica:0/task:0/device:CPU:0"
 
 /* --- a plan as text ------------------------------------------------------------------------------------------------------------------- */
@@ -179,21 +180,25 @@ static void put_planned(hr_strbuf_t* b, asked_t* a, bool in_parts) {
   hr_device_set_release(set);
 }
 
-static void put_partition(hr_strbuf_t* b, asked_t* a) {
+static void put_partition(hr_strbuf_t* b, asked_t* a, hr_partition_by_t by) {
   hr_session_options_t o;
   hr_device_set_t* set = NULL;
   hr_program_t p = {0};
   hr_partition_t parts = {0};
+  const hr_str_t wishes[] = {HR_STR(""), HR_STR(PS), HR_STR(""), HR_STR(SECOND)};
   hr_session_options_init(&o);
   maker_must(hr_device_set_create(&set), "a set");
   maker_must(hr_device_set_add(set, HR_STR(WORKER), 7, 0, false), "a worker");
   maker_must(hr_device_set_add(set, HR_STR(PS), 8, 0, true), "a server");
-  for (int64_t i = 0; i < a->g->nodes.count; ++i)
-    a->g->nodes.data[i]->device = i % 3 == 1 && a->g->nodes.data[i]->attrs.def->node_class == HR_NODE_ORDINARY ? HR_STR(PS) : HR_STR("");
+  maker_must(hr_device_set_add(set, HR_STR(SECOND), 9, 0, false), "the worker's second");
+  for (int64_t i = 0; i < a->g->nodes.count; ++i) { /* who is colocated asks for nothing */
+    hr_node_t* n = a->g->nodes.data[i];
+    n->device = n->attrs.def->node_class == HR_NODE_ORDINARY && !hr_attrs_find(&n->attrs, "_class") ? wishes[i % 4] : HR_STR("");
+  }
   const hr_placing_t placing = {.devices = set};
   a->q.in_parts = false;
   hr_status_t status = hr_pipeline_run(a->g, &a->q, &o, &placing, &p);
-  if (!status) status = hr_partition_program(&p, set, HR_PARTITION_BY_TASK, "_S", NULL, &parts);
+  if (!status) status = hr_partition_program(&p, set, by, "_S", NULL, &parts);
   if (status) put_failure(b, "parts", status);
   for (int32_t i = 0; i < parts.count; ++i) {
     hr_strbuf_format(b, "part on %d\n", (int)parts.parts[i].device);
@@ -256,6 +261,54 @@ static hr_graph_t* reference_graph(void) {
   return g;
 }
 
+/* Two loops one after the other and one beside them, of other bounds on iterations at a time. */
+static hr_graph_t* loops_graph(void) {
+  hr_graph_t* g = maker_graph();
+  hr_value_t x = maker_placeholder(g, "x", HR_F32, &hr_pshape_scalar), zero = maker_i32(g, "zero", 0);
+  maker_loop_t a = maker_count_loop(g, "a", zero, x, 5, 1, 1), b = maker_count_loop(g, "b", a.exit_i, a.exit_a, 9, 2, 3),
+               c = maker_count_loop(g, "c", zero, x, 7, 3, 100);
+  hr_value_t sum = maker_2(g, "AddV2", "sum", b.exit_a, c.exit_a);
+  maker_wait(g, sum, b.exit_i);
+  return g;
+}
+
+/* Branches by one condition, on a value and on a variable's reference, joined; who reads behind a write; what waits for a branch. */
+static hr_graph_t* branches_graph(void) {
+  hr_graph_t* g = maker_graph();
+  hr_value_t x = maker_placeholder(g, "x", HR_F32, &hr_pshape_scalar), c = maker_bool(g, "c"), v = maker_variable(g, "v",
+             &hr_pshape_scalar);
+  hr_value_t s = maker_2(g, "Switch", "s", x, c), read = maker_1(g, "Identity", "read", v), r = maker_2(g, "Switch", "r", read, c);
+  hr_value_t no = maker_1(g, "Neg", "no", s), yes = maker_1(g, "Exp", "yes", hr_emit_nth(s, 1)), m = maker_merge(g, "m", no, yes);
+  hr_value_t add = maker_2(g, "AssignAdd", "add", v, x), late = maker_1(g, "Neg", "late", hr_emit_nth(r, 1)),
+             pair[] = {m, late}, pivot = maker_1(g, "Identity", "pivot", hr_emit_nth(s, 1)), one = maker_const(g, "one", 1);
+  maker_wait(g, late, add);
+  maker_wait(g, one, pivot);
+  maker_2(g, "AddV2", "y", pair[0], maker_2(g, "Mul", "scaled", yes, one));
+  maker_merge(g, "end", late, one);
+  return g;
+}
+
+/* What the passes on products find: a bias and an activation, a sum of products, a part of a product's columns. */
+static hr_graph_t* products_graph(void) {
+  hr_graph_t* g = maker_graph();
+  const hr_pshape_t *square = NULL, *row = NULL;
+  const int64_t dims[] = {6, 6};
+  maker_must(hr_pshape_make(&g->arena, 2, dims, &square), "a shape");
+  maker_must(hr_pshape_make(&g->arena, 1, dims, &row), "a shape");
+  hr_value_t x = maker_placeholder(g, "x", HR_F32, square), w = maker_placeholder(g, "w", HR_F32, square),
+             b = maker_placeholder(g, "b", HR_F32, row), p0 = maker_2(g, "MatMul", "p0", x, w), p1 = maker_2(g, "MatMul", "p1", w, x),
+             terms[] = {p0, p1};
+  const hr_named_attr_t two = hr_at_int("N", 2), turned = hr_at_bool("transpose_b", true), parts = hr_at_int("num_split", 2);
+  hr_value_t sum = maker_node(g, "AddN", "sum", 2, terms, 1, &two), both[] = {sum, w};
+  maker_1(g, "Relu", "hidden", maker_2(g, "BiasAdd", "biased", maker_2(g, "MatMul", "p2", x, w), b));
+  hr_tensor_t sizes = {0};
+  maker_must(hr_tensor_from_i64_vec(HR_I32, (const int64_t[]){2, 4}, 2, &sizes), "sizes");
+  hr_value_t cut[] = {maker_node(g, "MatMul", "p3", 2, both, 1, &turned), maker_const_of(g, "sizes", &sizes), maker_i32(g, "axis", 1)};
+  maker_1(g, "Neg", "part", hr_emit_nth(maker_node(g, "SplitV", "cut", 3, cut, 1, &parts), 1));
+  hr_tensor_release(&sizes);
+  return g;
+}
+
 static void put_graph(hr_strbuf_t* b, const char* name, hr_graph_t* take) {
   static asked_t a;
   a = (asked_t){.g = take};
@@ -263,7 +316,8 @@ static void put_graph(hr_strbuf_t* b, const char* name, hr_graph_t* take) {
   ask_all(&a);
   put_planned(b, &a, false);
   put_planned(b, &a, true);
-  put_partition(b, &a);
+  put_partition(b, &a, HR_PARTITION_BY_TASK);
+  put_partition(b, &a, HR_PARTITION_BY_DEVICE);
   hr_graph_destroy(take);
 }
 
@@ -277,6 +331,9 @@ static void put_all(hr_strbuf_t* b) {
     put_graph(b, name, random_graph(seed));
   }
   put_graph(b, "references", reference_graph());
+  put_graph(b, "loops", loops_graph());
+  put_graph(b, "branches", branches_graph());
+  put_graph(b, "products", products_graph());
 }
 
 /* --- against the record --------------------------------------------------------------------------------------------------------------- */
