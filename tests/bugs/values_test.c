@@ -120,12 +120,15 @@ TEST(b41_pooling_checks_its_parameters) {
           "float[0,0,0,0,0]");
 }
 
-/* Statistics of no elements are 0. */
+/* Statistics of no elements are NaN, what the gradient would take of them 0. */
 TEST(b43_batch_norm_of_no_images) {
   const char* v = "float[3] 1 1 1";
   VALUE("float[0,2,2,3]", "FusedBatchNorm", "is_training=true", "float[0,2,2,3]", v, v, "float[0]", "float[0]");
   VALUE("float[0,2,2,3]", "FusedBatchNorm", "is_training=false", "float[0,2,2,3]", v, v, v, v);
-  VALUE("float[3] 0 0 0", "FusedBatchNorm:1", "is_training=true", "float[0,2,2,3]", v, v, "float[0]", "float[0]");
+  VALUE("float[3] nan nan nan", "FusedBatchNorm:1", "is_training=true", "float[0,2,2,3]", v, v, "float[0]", "float[0]");
+  VALUE("float[3] nan nan nan", "FusedBatchNorm:2", "is_training=true", "float[0,2,2,3]", v, v, "float[0]", "float[0]");
+  VALUE("float[3] 0 0 0", "FusedBatchNorm:3", "is_training=true", "float[0,2,2,3]", v, v, "float[0]", "float[0]");
+  VALUE("float[3] 0 0 0", "FusedBatchNorm:1", "is_training=false", "float[0,2,2,3]", v, v, v, v);
 }
 
 TEST(b49_reverse_sequence_checks_lengths) {

@@ -3,7 +3,8 @@
  * batch, and gives them out (the variance times N / (N - 1)), blended into the given ones when exponential_avg_factor is not 1; the reserve
  * spaces hold mean and the plain variance for the gradient. half and bfloat16 data are computed in float.
  *
- * Where TensorFlow leaves memory as it was, there are zeros here: outputs 1 to 4 of inference, and everything of an empty batch. */
+ * An empty batch has no mean and no variance: NaN. Where TensorFlow leaves memory as it was, there are zeros here: outputs 1 to 4 of
+ * inference on an empty batch, and its reserve spaces. */
 #include "ops/nn/batch_norm.h"
 #include <math.h>
 #include <string.h>
@@ -207,6 +208,10 @@ static hr_status_t norm_outputs(hr_kernel_ctx_t* k, int64_t channels, norm_out_t
   return NULL;
 }
 
+static void stats_of_nothing(const norm_out_t* o, int64_t channels) {
+  for (int64_t c = 0; c < channels; ++c) o->mean[c] = o->variance[c] = NAN;
+}
+
 static void blend_stats(const norm_prepared_t* m, const float* old_mean, const float* old_variance, double count, int64_t channels,
                         norm_out_t* o) {
   const float f = m->factor, unbias = count > 1.0 ? (float)(count / (count - 1.0)) : 1.0f;
@@ -256,7 +261,10 @@ static hr_status_t fused_norm(hr_kernel_ctx_t* k) {
   const bool narrow = x->dtype != HR_F32;
   HR_TRY(norm_outputs(k, j.channels, &o));
   HR_TRY(hr_output(k, 0, &x->shape, &y));
-  if (x->count == 0) return NULL;
+  if (x->count == 0) {
+    if (m->training) stats_of_nothing(&o, j.channels);
+    return NULL;
+  }
   if ((status = norm_scratch(k, &j, &scratch))) goto done;
   if (narrow && (status = hr_epilogue_widen(k, x, &wide))) goto done;
   j.x = narrow ? wide.data : x->data;
