@@ -113,6 +113,12 @@ TEST(windows_and_channels) {
          "float[1,1,1,1] 1");
   WORDED("Size of out_backprop doesn't match computed", "Conv2DBackpropFilter", "strides=[1,1,1,1]; padding='VALID'", "float[1,1,1,1] 1",
          "int32[4] 1 1 1 1", "float[1,1,2,1] 1 2");
+  WORDED("same batch size. Input batch: 2, outbackprop batch: 1", "Conv2DBackpropFilter", "strides=[1,1,1,1]; padding='VALID'",
+         "float[2,1,1,1] 1 2", "int32[4] 1 1 1 1", "float[1,1,1,1] 1");
+  WORDED("requires input_sizes to contain 4 values or 2 values, but got: 3", "Conv2DBackpropInput", "strides=[1,1,1,1]; padding='VALID'",
+         "int32[3] 1 1 1", "float[1,1,1,1] 1", "float[1,1,1,1] 1");
+  WORDED("out_backprop must be 4-dimensional", "MaxPoolGrad", "ksize=[1,1,1,1]; strides=[1,1,1,1]; padding='VALID'", "float[1,1,1,1] 1",
+         "float[1,1,1,1] 1", "float[1,1,1] 1");
   WORDED("Right padding 2 needs to be smaller than the window size 2", "MaxPool",
          "ksize=[1,2,2,1]; strides=[1,2,2,1]; padding='EXPLICIT'; explicit_paddings=[0,0,0,1,0,2,0,0]", "float[1,2,2,1] 1 2 3 4");
   WORDED("Sliding window ksize field must specify 4 dimensions", "MaxPoolV2", "padding='VALID'", "float[1,1,1,1] 1", "int32[3] 1 1 1",

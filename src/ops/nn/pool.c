@@ -75,6 +75,9 @@ hr_status_t hr_pool_geometry(const hr_window_t* w, const hr_shape_t* in, hr_pool
 hr_status_t hr_pool_check(const hr_shape_t* want, const hr_shape_t* got, const char* what) {
   char text[2][HR_SHAPE_TEXT];
   if (hr_shape_equal(want, got)) return NULL;
+  if (want->rank != got->rank)
+    return HR_ERROR(INVALID_ARGUMENT, "%s must be %d-dimensional, not %s (%s)", strcmp(what, "grad") == 0 ? "out_backprop" : "tensor_out",
+                    want->rank, hr_shape_format(got, text[0]), what);
   return HR_ERROR(INVALID_ARGUMENT, "Expected %s shape to be %s, but got %s", what, hr_shape_format(want, text[1]),
                   hr_shape_format(got, text[0]));
 }

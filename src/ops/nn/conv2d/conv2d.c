@@ -26,6 +26,9 @@ static hr_status_t compute_conv2d(hr_kernel_ctx_t* k) {
 /* input_sizes: four dims, or height and width (then batch and depth follow from the other operands). */
 static hr_status_t read_input_sizes(const hr_tensor_t* sizes, const hr_window_t* w, const hr_tensor_t* filter, const hr_tensor_t* dy,
                                     hr_shape_t* out) {
+  if (sizes->count != 2 && sizes->count != 4)
+    return HR_ERROR(INVALID_ARGUMENT, "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, but got: %lld",
+                    (long long)sizes->count);
   if (sizes->count != 2) return hr_tensor_to_shape(sizes, out);
   if (filter->shape.rank != 4 || dy->shape.rank != 4) return HR_ERROR(INVALID_ARGUMENT, "filter and out_backprop have 4 axes");
   out->rank = 4;

@@ -64,6 +64,11 @@ hr_status_t hr_conv2d_check_out(const hr_dnn_conv_t* d, const hr_shape_t* out_ba
   const hr_shape_t want = hr_conv2d_shape(d, true);
   char text[2][HR_SHAPE_TEXT];
   if (hr_shape_equal(&want, out_backprop)) return NULL;
+  hr_shape_format(out_backprop, text[0]);
+  if (out_backprop->rank == 4 && out_backprop->dims[0] != want.dims[0])
+    return HR_ERROR(INVALID_ARGUMENT, "input and out_backprop must have the same batch size. Input batch: %lld, outbackprop batch: %lld, "
+                    "of %s",
+                    (long long)want.dims[0], (long long)out_backprop->dims[0], text[0]);
   return HR_ERROR(INVALID_ARGUMENT, "Size of out_backprop doesn't match computed: actual = %s, computed = %s",
                   hr_shape_format(out_backprop, text[0]),
                   hr_shape_format(&want, text[1]));
