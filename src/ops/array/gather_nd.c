@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GatherNd: output[i...] = params[indices[i..., 0], ..., indices[i..., n-1], ...], whole slices when n is less than the rank. An index out
- * of range is INVALID_ARGUMENT, or gives zeros under bad_indices_policy "IGNORE". */
+ * of range is INVALID_ARGUMENT, or gives zeros under bad_indices_policy "IGNORE". ResourceGatherNd reads a variable. */
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
+#include "ops/state/variable.h"
 #include "tensor/iterate.h"
 
-extern const hr_op_t hr_op_GatherNd;
+extern const hr_op_t hr_op_GatherNd, hr_op_ResourceGatherNd;
 
 /* 1. shape */
-static hr_status_t infer(hr_infer_t* s) {
-  const hr_pshape_t *params, *indices;
+static hr_status_t infer_picked(hr_infer_t* s, const hr_pshape_t* params) {
+  const hr_pshape_t* indices;
   int64_t dims[508];
   int rank = 0;
-  HR_TRY(hr_infer_want_rank_at_least(s, 0, 0, &params));
   HR_TRY(hr_infer_want_rank_at_least(s, 1, 1, &indices));
   const int64_t n = hr_infer_dim(indices, -1);
   if (params->rank >= 0 && n > params->rank)
@@ -22,6 +22,18 @@ static hr_status_t infer(hr_infer_t* s) {
   for (int d = 0; d < indices->rank - 1; ++d) dims[rank++] = indices->dims[d];
   for (int d = (int)n; d < params->rank; ++d) dims[rank++] = params->dims[d];
   return hr_infer_set_dims(s, 0, rank, dims);
+}
+
+static hr_status_t infer(hr_infer_t* s) {
+  const hr_pshape_t* params;
+  HR_TRY(hr_infer_want_rank_at_least(s, 0, 0, &params));
+  return infer_picked(s, params);
+}
+static hr_status_t infer_of_variable(hr_infer_t* s) {
+  hr_dtype_t held;
+  const hr_pshape_t* params;
+  hr_infer_handle(s, 0, &held, &params);
+  return params ? infer_picked(s, params) : NULL;
 }
 
 /* 2. kernel */
@@ -85,8 +97,8 @@ static hr_status_t pick_chunk(void* arg, int64_t begin, int64_t end, int chunk) 
   return NULL;
 }
 
-static hr_status_t gather_nd(hr_kernel_ctx_t* k) {
-  pick_t p = {.params = hr_input(k, 0), .indices = hr_input(k, 1), .ignores = *(bool*)hr_prepared(k)};
+static hr_status_t pick_from(hr_kernel_ctx_t* k, const hr_tensor_t* params, bool ignores) {
+  pick_t p = {.params = params, .indices = hr_input(k, 1), .ignores = ignores};
   const hr_shape_t *x = &p.params->shape, *i = &p.indices->shape;
   hr_shape_t shape = hr_shape_scalar();
   char text[HR_SHAPE_TEXT];
@@ -108,12 +120,27 @@ static hr_status_t gather_nd(hr_kernel_ctx_t* k) {
   return hr_parallel(k, slices, 5.0 + 4.0 * p.n + 0.1 * (double)p.block * (double)hr_dtype_size(p.out->dtype), pick_chunk, &p);
 }
 
+static hr_status_t gather_nd(hr_kernel_ctx_t* k) { return pick_from(k, hr_input(k, 0), *(bool*)hr_prepared(k)); }
+static hr_status_t resource_gather_nd(hr_kernel_ctx_t* k) {
+  hr_variable_t* v;
+  hr_tensor_t value;
+  HR_TRY(hr_variable_input(k, 0, &v));
+  if (!hr_variable_has_value(v)) return HR_ERROR(NOT_FOUND, "variable '%.*s' has no value to gather from", HR_STR_ARG(v->name));
+  HR_TRY(hr_variable_read(v, &value));
+  hr_status_t status = value.dtype == hr_output_dtype(k, 0)
+                           ? pick_from(k, &value, false)
+                           : HR_ERROR(INVALID_ARGUMENT, "variable '%.*s' holds %s, not %s", HR_STR_ARG(v->name),
+                                      hr_dtype_name((int)value.dtype), hr_dtype_name((int)hr_output_dtype(k, 0)));
+  hr_tensor_release(&value);
+  return status;
+}
+
 /* 3. gradient: slices when rows of the first axis are picked, else ScatterNd */
-static void grad(hr_grad_ctx_t* g) {
+static void grad_by_shape(hr_grad_ctx_t* g, const char* shape_op) {
   hr_value_t x = hr_grad_input(g, 0), indices = hr_grad_input(g, 1), dy = hr_grad_upstream(g, 0);
   const hr_dtype_t type = hr_grad_dtype(g, indices) == HR_I64 ? HR_I64 : HR_I32;
   const hr_pshape_t* i = hr_grad_shape(g, indices);
-  hr_value_t shape = hr_emit(g, "Shape", 1, &x, HR_ATTRS(hr_at_type("out_type", (int)type)));
+  hr_value_t shape = hr_emit(g, shape_op, 1, &x, HR_ATTRS(hr_at_type("out_type", (int)type)));
   indices = hr_emit_cast(g, indices, type);
   if (i->rank == 2 && i->dims[1] == 1)
     hr_grad_give_slices(g, 0, hr_emit(g, "Squeeze", 1, &indices, HR_ATTRS(hr_at_ints("squeeze_dims", (const int64_t[]){-1}, 1))), dy,
@@ -122,7 +149,10 @@ static void grad(hr_grad_ctx_t* g) {
     hr_grad_give(g, 0, hr_emit3(g, "ScatterNd", indices, dy, shape));
 }
 
-/* 4. definition */
+static void grad(hr_grad_ctx_t* g) { grad_by_shape(g, "Shape"); }
+static void grad_of_variable(hr_grad_ctx_t* g) { grad_by_shape(g, "VariableShape"); }
+
+/* 4. definitions */
 const hr_op_t hr_op_GatherNd = {.name = "GatherNd",
                                 .sig = "params: Tparams; indices: Tindices -> output: Tparams",
                                 .attrs = "Tparams: type; Tindices: type{int16,int32,int64}; bad_indices_policy: string = ''",
@@ -131,3 +161,13 @@ const hr_op_t hr_op_GatherNd = {.name = "GatherNd",
                                 HR_KERNELS({.prepared_bytes = sizeof(bool), .prepare = policy_prepare, .compute = gather_nd}),
                                 .doc = "slices of params by index tuples",
                                 HR_HERE};
+
+const hr_op_t hr_op_ResourceGatherNd = {.name = "ResourceGatherNd",
+                                        .sig = "resource: resource; indices: Tindices -> output: dtype",
+                                        .attrs = "dtype: type; Tindices: type{int32,int64}",
+                                        .flags = HR_OP_STATEFUL,
+                                        .shape = infer_of_variable,
+                                        .grad = grad_of_variable,
+                                        HR_KERNELS({.host_inputs = 1, .compute = resource_gather_nd}),
+                                        .doc = "slices of a variable by index tuples",
+                                        HR_HERE};
