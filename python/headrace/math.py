@@ -289,7 +289,10 @@ def _reduction(op, doc):
         x = _dense(input_tensor)
         if not isinstance(x, _Tensor):
             x = convert_to_tensor(x, dtypes.bool if op in ("All", "Any") else None, name="input")
-        return getattr(gen, op)(x, _axes(x, axis, reduction_indices), builtins.bool(keep), name)
+        out = getattr(gen, op)(x, _axes(x, axis, reduction_indices), builtins.bool(keep), name)
+        if axis is None and reduction_indices is None and not keep:
+            out.set_shape([])  # also where the rank is not known
+        return out
     reduce.__doc__ = doc
     return reduce
 

@@ -38,11 +38,17 @@ static void outcome_add(char* text, const char* format, ...) {
   va_end(args);
 }
 
-/* A code, and which message. */
+/* A code, and which message; without the numbers of names that count what a process made: "_tensor_array_17". */
 static void outcome_add_code(char* text, const TF_Status* s) {
-  const char* message = TF_Message(s);
+  char plain[2000];
+  size_t n = 0;
   outcome_add(text, "%d", (int)TF_GetCode(s));
-  if (TF_GetCode(s) != TF_OK) outcome_add(text, "!%04x", (unsigned)hr_hash(message, strlen(message), 1) & 0xffff);
+  if (TF_GetCode(s) == TF_OK) return;
+  for (const char* at = TF_Message(s); *at && n < sizeof plain; ++at) {
+    plain[n++] = *at;
+    if (*at == '_') at += strspn(at + 1, "0123456789");
+  }
+  outcome_add(text, "!%04x", (unsigned)hr_hash(plain, n, 1) & 0xffff);
 }
 
 static uint64_t tensor_digest(const TF_Tensor* t) {

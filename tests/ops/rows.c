@@ -120,17 +120,21 @@ static bool row_go(row_run_t* r, char* why, size_t why_size) {
   TF_SessionOptions* options = TF_NewSessionOptions();
   TF_Output fetch[TEXT_MAX];
   TF_Tensor* got[TEXT_MAX] = {0};
-  int n = r->variables ? r->variables : TF_OperationNumOutputs(node);
+  const bool gives = TF_OperationNumOutputs(node) > 0 && TF_OperationOutputType((TF_Output){node, 0}) < 100; /* 100 and more: references */
+  const int outputs = gives ? TF_OperationNumOutputs(node) : 0, n = outputs + r->variables;
   const TF_Operation* target = node;
-  for (int i = 0; i < n; ++i) fetch[i] = r->variables ? r->reads[i] : (TF_Output){node, i};
+  for (int i = 0; i < n; ++i) fetch[i] = i < outputs ? (TF_Output){node, i} : r->reads[i - outputs];
   session = TF_NewSession(r->graph, options, r->status);
   for (int i = 0; i < r->variables; ++i) {
     const TF_Operation* assign = r->assigns[i];
     TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &assign, 1, NULL, r->status);
   }
-  if (r->variables && TF_GetCode(r->status) == TF_OK)
+  if (!gives && TF_GetCode(r->status) == TF_OK)
     TF_SessionRun(session, NULL, NULL, NULL, 0, NULL, NULL, 0, &target, 1, NULL, r->status);
-  if (TF_GetCode(r->status) == TF_OK) TF_SessionRun(session, NULL, NULL, NULL, 0, fetch, got, n, NULL, 0, NULL, r->status);
+  if (TF_GetCode(r->status) == TF_OK)
+    TF_SessionRun(session, NULL, NULL, NULL, 0, fetch, got, gives ? outputs : n, NULL, 0, NULL, r->status);
+  if (gives && r->variables && TF_GetCode(r->status) == TF_OK)
+    TF_SessionRun(session, NULL, NULL, NULL, 0, fetch + outputs, got + outputs, r->variables, NULL, 0, NULL, r->status);
   bool good = TF_GetCode(r->status) == TF_OK && row_compare(r, got, n, why, why_size);
   for (int i = 0; i < n; ++i) TF_DeleteTensor(got[i]);
   TF_Status* end = TF_NewStatus();

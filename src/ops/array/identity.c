@@ -5,7 +5,7 @@
 #include "op/kernel_ctx.h"
 
 extern const hr_op_t hr_op_Identity, hr_op_IdentityN, hr_op_Snapshot, hr_op_StopGradient, hr_op_PreventGradient,
-    hr_op_PlaceholderWithDefault, hr_op_Placeholder, hr_op_PlaceholderV2, hr_op_NoOp;
+    hr_op_GuaranteeConst, hr_op_PlaceholderWithDefault, hr_op_Placeholder, hr_op_PlaceholderV2, hr_op_NoOp;
 
 /* 1. shapes */
 static hr_status_t infer_each(hr_infer_t* s) { /* output i like input i */
@@ -75,12 +75,13 @@ static void grad_prevented(hr_grad_ctx_t* g) {
 }
 
 /* 4. definitions */
-#define HAND_ON(Name, grad_fn, text)                                                                                        \
-  const hr_op_t hr_op_##Name = {.name = #Name, .sig = "input: T -> output: T", .attrs = "T: type", \
+#define HAND_ON(Name, flag, grad_fn, text)                                                                                  \
+  const hr_op_t hr_op_##Name = {.name = #Name, .sig = "input: T -> output: T", .attrs = "T: type", .flags = flag, \
                                 .shape = hr_infer_same, .grad = grad_fn, HR_KERNELS(HR_CPU_ANY(identity)), .doc = text, HR_HERE}
-HAND_ON(Identity, grad_each, "the input");
-HAND_ON(Snapshot, grad_each, "the input as it is now");
-HAND_ON(StopGradient, hr_grad_none, "the input; gradients do not flow through");
+HAND_ON(Identity, 0, grad_each, "the input");
+HAND_ON(Snapshot, 0, grad_each, "the input as it is now");
+HAND_ON(StopGradient, 0, hr_grad_none, "the input; gradients do not flow through");
+HAND_ON(GuaranteeConst, HR_OP_STATEFUL, NULL, "the input, of which the client says that it never changes");
 
 const hr_op_t hr_op_IdentityN = {
     .name = "IdentityN", .sig = "input: T -> output: T", .attrs = "T: list(type) >= 1", .shape = infer_each, .grad = grad_each,

@@ -406,6 +406,57 @@ def growing_array(tf):
     return [s, tf.gradients(s, x)]
 
 
+def gradients_of_unknown_shapes(tf):
+    x = tf.placeholder_with_default([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], None)
+    w = tf.placeholder_with_default([[0.5, -1.0], [2.0, 0.25]], [None, 2])
+    i = tf.constant([2, 0, 2])
+    rows = tf.gather(x, i) * 2.0 + tf.gather(x, [1, 1, 0])
+    y = tf.matmul(rows, w) + tf.reduce_sum(x, 0, keepdims=True)
+    z = tf.reduce_mean(y * y, 0) + tf.concat([x, x * x], 0)[1] - tf.reduce_max(x, 0)
+    s = tf.stack([z, tf.reshape(x, [-1])[1:3]])
+    t = tf.transpose(tf.pad(s, [[0, 1], [1, 0]])) / tf.reduce_prod(w)
+    return [t, tf.gradients(t, [x, w]), tf.gradients(tf.gather(x, i), x, aggregation_method=tf.AggregationMethod.ADD_N)[0]]
+
+
+def gradients_of_nested_loops(tf):
+    x = tf.placeholder_with_default([1.0, 0.5], None)
+    k = tf.constant(0.75)
+
+    def inner(j, t):
+        return j + 1, tf.cond(tf.equal(j % 2, 1), lambda: t * x + k, lambda: t - tf.sin(t) * k)
+
+    def outer(i, s, total):
+        _, t = tf.while_loop(lambda j, t: j <= i, inner, [0, s], parallel_iterations=1)
+        return i + 1, t * 0.5 + x, total + tf.reduce_sum(t) * k
+
+    _, s, total = tf.while_loop(lambda i, s, total: i < 3, outer, [0, x, 0.0], shape_invariants=[
+        tf.TensorShape([]), tf.TensorShape(None), tf.TensorShape([])])
+    first = tf.gradients([s, total], [x, k], grad_ys=[tf.stack([2.0, -1.0]), tf.constant(3.0)])
+    return [s, total, first]
+
+
+def gradients_of_slices_in_loops(tf):
+    x = tf.placeholder_with_default([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [None, 2])
+
+    def body(i, s):
+        row = tf.gather(x, [i, 2])
+        return i + 1, s + tf.reduce_sum(row * row) * tf.cond(i > 1, lambda: x[0, 1], lambda: tf.reduce_max(x))
+
+    _, s = tf.while_loop(lambda i, s: i < 3, body, [0, 0.0])
+    ta = tf.TensorArray(tf.float32, 3).unstack(x)
+    _, t = tf.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t * ta.read(i) + x[i]), [0, tf.ones([2])])
+    return [s, t, tf.gradients(s, x), tf.gradients(t * t, x), tf.gradients(s + tf.reduce_sum(tf.gather(x, [0, 0])), x)]
+
+
+def second_gradients(tf):
+    x = tf.placeholder_with_default([1.5, -0.5], [None])
+    y = tf.cond(x[0] > 0.0, lambda: x * x * x, lambda: tf.exp(x))
+    g = tf.gradients(y, x)[0]
+    m = tf.map_fn(lambda v: v * v * tf.tanh(v), x)
+    h = tf.gradients(tf.reduce_sum(m), x)[0]
+    return [g, tf.gradients(g, x), h, tf.gradients(tf.square(g), x)]
+
+
 VALUES = [f for n, f in list(globals().items()) if callable(f) and f not in NODES]
 
 
