@@ -30,8 +30,9 @@ static hr_status_t gathered_dims(int p_rank, const int64_t* p, int i_rank, const
 }
 
 static hr_status_t picked_axis(int64_t wanted, int rank, int* out) {
-  return hr_status_note(hr_shape_axis(wanted, rank, out), "Shape must be at least rank %lld but is rank %d: ",
-                        (long long)(wanted < 0 ? -(wanted + 1) : wanted) + (wanted < INT64_MAX), rank);
+  const int64_t before = wanted < 0 ? -(wanted + 1) : wanted; /* axes that must be there beside it */
+  return hr_status_note(hr_shape_axis(wanted, rank, out), "Shape must be at least rank %llu but is rank %d: ",
+                        (unsigned long long)before + 1, rank);
 }
 
 static hr_status_t normal_batch(int64_t batch, int i_rank, int* out) {
