@@ -241,7 +241,8 @@ except KeyboardInterrupt:
 
 
 def test_interrupt_during_a_step():
-    p = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    heeds = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) # what a shell starts in the background is deaf to it
+    p = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True, env=dict(os.environ), preexec_fn=heeds)
     assert p.stdout.readline() == "ready\n"
     time.sleep(0.5)
     start = time.time()
