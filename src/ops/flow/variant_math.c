@@ -5,10 +5,22 @@
 #include "ops/flow/optional.h"
 #include "ops/flow/tensor_list.h"
 
-enum { VARIANT_MOST_DEPTH = 32 };
+enum { VARIANT_MOST_DEPTH = 32, VARIANT_MOST_NESTED = 1 << 20, VARIANT_LOOK_EVERY = 1024 };
+
+/* What is shared is walked anew wherever it stands, and results do not share it: few nodes can ask for more than any machine holds. */
+typedef struct {
+  const hr_kernel_ctx_t* k;
+  int64_t visits, nested; /* tensors; of them, those within variants within variants */
+} walk_t;
 
 static hr_status_t check_depth(int depth) {
   return depth < VARIANT_MOST_DEPTH ? NULL : HR_ERROR(UNIMPLEMENTED, "variants within variants more than %d deep", VARIANT_MOST_DEPTH);
+}
+
+static hr_status_t walk_visit(walk_t* w, int depth) {
+  if (++w->visits % VARIANT_LOOK_EVERY == 0 && hr_is_cancelled(w->k)) return hr_status_cancelled();
+  if (depth == 0 || ++w->nested <= VARIANT_MOST_NESTED) return NULL;
+  return HR_ERROR(RESOURCE_EXHAUSTED, "variants within variants hold more than %d tensors", VARIANT_MOST_NESTED);
 }
 
 static hr_status_t unknown_kind(const hr_handle_t* h) {
@@ -17,7 +29,7 @@ static hr_status_t unknown_kind(const hr_handle_t* h) {
 }
 
 /* --- sums ----------------------------------------------------------------------------------------------------------------------------- */
-static hr_status_t add_into(hr_handle_t* sum, const hr_handle_t* other, int depth);
+static hr_status_t add_into(walk_t* w, hr_handle_t* sum, const hr_handle_t* other, int depth);
 
 /* Another of the same that may be added to: it shares the tensors. */
 static hr_status_t copy_of(const hr_handle_t* from, hr_handle_t** out) {
@@ -30,16 +42,17 @@ static hr_status_t copy_of(const hr_handle_t* from, hr_handle_t** out) {
   return NULL;
 }
 
-static hr_status_t add_variants(const hr_tensor_t* a, const hr_tensor_t* b, int depth, hr_tensor_t* out) {
+static hr_status_t add_variants(walk_t* w, const hr_tensor_t* a, const hr_tensor_t* b, int depth, hr_tensor_t* out) {
   HR_TRY(hr_tensor_create(HR_VARIANT, &a->shape, out));
   for (int64_t i = 0; i < a->count; ++i) {
+    HR_TRY(walk_visit(w, depth + 1));
     hr_handle_t *x = ((hr_handle_t*const*)a->data)[i], *y = ((hr_handle_t*const*)b->data)[i], **place = (hr_handle_t**)out->data + i;
     if (!x || !y) {
       *place = hr_handle_retain(x ? x : y);
       continue;
     }
     HR_TRY(copy_of(x, place));
-    HR_TRY(add_into(*place, y, depth + 1));
+    HR_TRY(add_into(w, *place, y, depth + 1));
   }
   return NULL;
 }
@@ -53,8 +66,9 @@ static hr_status_t add_values(const hr_tensor_t* a, const hr_tensor_t* b, hr_ten
   return NULL;
 }
 
-static hr_status_t add_tensor(hr_tensor_t* sum, const hr_tensor_t* other, int depth) {
+static hr_status_t add_tensor(walk_t* w, hr_tensor_t* sum, const hr_tensor_t* other, int depth) {
   hr_tensor_t made = {0};
+  HR_TRY(walk_visit(w, depth));
   if (!other->buffer) return NULL;
   if (!sum->buffer) {
     hr_tensor_share(other, sum);
@@ -62,7 +76,7 @@ static hr_status_t add_tensor(hr_tensor_t* sum, const hr_tensor_t* other, int de
   }
   if (sum->dtype != other->dtype || !hr_shape_equal(&sum->shape, &other->shape))
     return HR_ERROR(INVALID_ARGUMENT, "variants to be added hold tensors of different types or shapes");
-  hr_status_t status = sum->dtype == HR_VARIANT ? add_variants(sum, other, depth, &made) : add_values(sum, other, &made);
+  hr_status_t status = sum->dtype == HR_VARIANT ? add_variants(w, sum, other, depth, &made) : add_values(sum, other, &made);
   if (status) {
     hr_tensor_release(&made);
     return status;
@@ -84,7 +98,7 @@ static hr_status_t check_addable(const hr_handle_t* a, const hr_handle_t* b) {
                   hr_pshape_format(a->shape, text[0]), hr_pshape_format(b->shape, text[1]));
 }
 
-static hr_status_t add_lists(hr_handle_t* sum, const hr_handle_t* other, int depth) {
+static hr_status_t add_lists(walk_t* w, hr_handle_t* sum, const hr_handle_t* other, int depth) {
   hr_tensor_list_t *a = hr_tensor_list_in(sum), *b = hr_tensor_list_in(other);
   if (sum->dtype != other->dtype)
     return HR_ERROR(INVALID_ARGUMENT, "Trying to add two lists of tensors of different dtypes. One is %s and the other is %s",
@@ -93,27 +107,27 @@ static hr_status_t add_lists(hr_handle_t* sum, const hr_handle_t* other, int dep
     return HR_ERROR(INVALID_ARGUMENT, "Trying to add two lists of tensors with different lengths. One is %lld and the other is %lld",
                     (long long)a->count, (long long)b->count);
   HR_TRY(check_addable(sum, other));
-  for (int64_t i = 0; i < a->count; ++i) HR_TRY(add_tensor(&a->items[i], &b->items[i], depth));
+  for (int64_t i = 0; i < a->count; ++i) HR_TRY(add_tensor(w, &a->items[i], &b->items[i], depth));
   return NULL;
 }
 
-static hr_status_t add_optionals(hr_optional_t* sum, const hr_optional_t* other, int depth) {
+static hr_status_t add_optionals(walk_t* w, hr_optional_t* sum, const hr_optional_t* other, int depth) {
   if (!sum->count != !other->count)
     return HR_ERROR(INVALID_ARGUMENT, "Cannot add optionals because one has a value and the other doesn't");
   if (sum->count != other->count)
     return HR_ERROR(INVALID_ARGUMENT, "Cannot add optionals because they have different numbers of components: %d and %d", (int)sum->count,
                     (int)other->count);
-  for (int32_t i = 0; i < sum->count; ++i) HR_TRY(add_tensor(&sum->values[i], &other->values[i], depth));
+  for (int32_t i = 0; i < sum->count; ++i) HR_TRY(add_tensor(w, &sum->values[i], &other->values[i], depth));
   return NULL;
 }
 
-static hr_status_t add_into(hr_handle_t* sum, const hr_handle_t* other, int depth) {
+static hr_status_t add_into(walk_t* w, hr_handle_t* sum, const hr_handle_t* other, int depth) {
   HR_TRY(check_depth(depth));
-  if (!hr_str_equal(sum->type_name, other->type_name))
+  if (!other->object || !hr_str_equal(sum->type_name, other->type_name))
     return HR_ERROR(INVALID_ARGUMENT, "a variant of kind '%.*s' cannot be added to one of kind '%.*s'", HR_STR_ARG(other->type_name),
                     HR_STR_ARG(sum->type_name));
-  if (hr_tensor_list_is(sum)) return add_lists(sum, other, depth);
-  return add_optionals(sum->object, other->object, depth); /* copy_of knows no third kind */
+  if (hr_tensor_list_is(sum)) return add_lists(w, sum, other, depth);
+  return add_optionals(w, sum->object, other->object, depth); /* copy_of knows no third kind */
 }
 
 static hr_status_t input_in(const hr_kernel_ctx_t* k, int input, hr_handle_t** out) {
@@ -124,12 +138,13 @@ static hr_status_t input_in(const hr_kernel_ctx_t* k, int input, hr_handle_t** o
 
 hr_status_t hr_variant_math_add_n(hr_kernel_ctx_t* k) {
   hr_handle_t *first = NULL, *sum = NULL, *other = NULL;
+  walk_t w = {.k = k};
   HR_TRY(input_in(k, 0, &first));
   HR_TRY(copy_of(first, &sum));
   hr_status_t status = NULL;
   for (int i = 1; i < hr_input_count(k) && !status; ++i) {
     status = input_in(k, i, &other);
-    if (!status) status = add_into(sum, other, 0);
+    if (!status) status = add_into(&w, sum, other, 0);
   }
   if (!status) return hr_tensor_list_output(k, 0, sum);
   hr_handle_release(sum);
@@ -137,25 +152,27 @@ hr_status_t hr_variant_math_add_n(hr_kernel_ctx_t* k) {
 }
 
 /* --- zeros ---------------------------------------------------------------------------------------------------------------------------- */
-static hr_status_t zeros_of(const hr_handle_t* from, int depth, hr_handle_t** out);
+static hr_status_t zeros_of(walk_t* w, const hr_handle_t* from, int depth, hr_handle_t** out);
 
-static hr_status_t zero_tensor(const hr_tensor_t* from, int depth, hr_tensor_t* out) {
+static hr_status_t zero_tensor(walk_t* w, const hr_tensor_t* from, int depth, hr_tensor_t* out) {
+  HR_TRY(walk_visit(w, depth));
   if (!from->buffer) return NULL;
   if (from->dtype != HR_VARIANT) return hr_tensor_create_zero(from->dtype, &from->shape, out);
   HR_TRY(hr_tensor_create(HR_VARIANT, &from->shape, out));
   for (int64_t i = 0; i < from->count; ++i) {
+    HR_TRY(walk_visit(w, depth + 1));
     const hr_handle_t* h = ((hr_handle_t* const*)from->data)[i];
-    if (h) HR_TRY(zeros_of(h, depth + 1, (hr_handle_t**)out->data + i));
+    if (h) HR_TRY(zeros_of(w, h, depth + 1, (hr_handle_t**)out->data + i));
   }
   return NULL;
 }
 
-static hr_status_t zero_tensors(const hr_tensor_t* from, int64_t count, int depth, hr_tensor_t* out) {
-  for (int64_t i = 0; i < count; ++i) HR_TRY(zero_tensor(&from[i], depth, &out[i]));
+static hr_status_t zero_tensors(walk_t* w, const hr_tensor_t* from, int64_t count, int depth, hr_tensor_t* out) {
+  for (int64_t i = 0; i < count; ++i) HR_TRY(zero_tensor(w, &from[i], depth, &out[i]));
   return NULL;
 }
 
-static hr_status_t zeros_of(const hr_handle_t* from, int depth, hr_handle_t** out) {
+static hr_status_t zeros_of(walk_t* w, const hr_handle_t* from, int depth, hr_handle_t** out) {
   const hr_optional_t* o = hr_optional_in(from);
   const hr_tensor_list_t* l = hr_tensor_list_is(from) ? hr_tensor_list_in(from) : NULL;
   hr_tensor_t* values = NULL;
@@ -164,7 +181,7 @@ static hr_status_t zeros_of(const hr_handle_t* from, int depth, hr_handle_t** ou
   if (o) HR_TRY(hr_optional_create(o->count, out, &values));
   else HR_TRY(hr_tensor_list_create(from->dtype, from->shape, l->count, l->most, out));
   if (l) values = hr_tensor_list_in(*out)->items;
-  hr_status_t status = zero_tensors(o ? o->values : l->items, o ? o->count : l->count, depth, values);
+  hr_status_t status = zero_tensors(w, o ? o->values : l->items, o ? o->count : l->count, depth, values);
   if (!status) return NULL;
   hr_handle_release(*out);
   *out = NULL;
@@ -173,7 +190,8 @@ static hr_status_t zeros_of(const hr_handle_t* from, int depth, hr_handle_t** ou
 
 hr_status_t hr_variant_math_zeros_like(hr_kernel_ctx_t* k) {
   hr_handle_t *from = NULL, *zeros = NULL;
+  walk_t w = {.k = k};
   HR_TRY(input_in(k, 0, &from));
-  HR_TRY(zeros_of(from, 0, &zeros));
+  HR_TRY(zeros_of(&w, from, 0, &zeros));
   return hr_tensor_list_output(k, 0, zeros);
 }

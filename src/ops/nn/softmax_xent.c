@@ -65,9 +65,12 @@ static hr_status_t xent(hr_kernel_ctx_t* k) {
   hr_tensor_t *loss, *back;
   HR_TRY(hr_want_rank(k, 0, "logits", 2));
   HR_TRY(hr_want_rank(k, 1, "labels", 2));
-  char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
-  HR_TRY(hr_status_note(hr_shape_broadcast(&x->shape, &labels->shape, &both), "logits and labels must be broadcastable: logits_size=%s "
-                        "labels_size=%s: ", hr_shape_format(&x->shape, a), hr_shape_format(&labels->shape, b)));
+  hr_status_t status = hr_shape_broadcast(&x->shape, &labels->shape, &both);
+  if (status) {
+    char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
+    return hr_status_note(status, "logits and labels must be broadcastable: logits_size=%s labels_size=%s: ",
+                          hr_shape_format(&x->shape, a), hr_shape_format(&labels->shape, b));
+  }
   rows = hr_shape_vector(both.dims[0]);
   xent_t c = {*(const hr_xent_vec_t**)hr_prepared(k), {x->data, x->dtype, x->shape.dims[0], x->shape.dims[1]},
               {labels->data, x->dtype, labels->shape.dims[0], labels->shape.dims[1]}, NULL, NULL, x->dtype, both.dims[1]};

@@ -73,13 +73,15 @@ static hr_status_t object_name_init(object_name_t* name, const hr_prepare_ctx_t*
 /* Remembers where a private object is, to take it away with the state. */
 static hr_status_t keep_place(hr_named_t* n, hr_resources_t* home, const object_name_t* name) {
   const hr_str_t text = hr_strbuf_view(&name->text);
-  n->place = hr_alloc_zero(name->container.size + text.size + 2);
+  n->place = hr_alloc(name->container.size + text.size);
   if (!n->place) {
     hr_status_release(hr_resources_remove(home, name->container, text, n->object->type));
     return hr_status_out_of_memory();
   }
   memcpy(n->place, name->container.data, name->container.size);
-  memcpy(n->place + name->container.size + 1, text.data, text.size);
+  memcpy(n->place + name->container.size, text.data, text.size);
+  n->container_size = name->container.size;
+  n->name_size = text.size;
   n->home = hr_resources_retain(home);
   return NULL;
 }
@@ -106,7 +108,8 @@ hr_status_t hr_named_create(hr_named_t* n, hr_prepare_ctx_t* p, bool nodes_share
 }
 
 static void leave_place(const hr_named_t* n) { /* a container that was cleared has it no more */
-  hr_status_release(hr_resources_remove(n->home, hr_str(n->place), hr_str(n->place + strlen(n->place) + 1), n->object->type));
+  const hr_str_t container = {n->place, n->container_size}, name = {n->place + n->container_size, n->name_size};
+  hr_status_release(hr_resources_remove(n->home, container, name, n->object->type));
 }
 
 void hr_named_drop(void* state) {

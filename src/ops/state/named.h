@@ -24,7 +24,8 @@ typedef struct {
   hr_tensor_t handle;       /* of the V2 op */
   hr_variable_t* reference; /* of the older one */
   hr_resources_t* home;     /* where a private object is, which leaves with the state; else NULL */
-  char* place;              /* there: container NUL name */
+  char* place;              /* there: the container, then the name; either may hold any byte */
+  size_t container_size, name_size;
 } hr_named_t;
 /* Finds or makes the object: named by attr "shared_name"; else after the node, where nodes of one name share; else by a name that no other
  * has ("_7_node"), so that it is one session's alone and leaves its container with the state. `find` gives a reference. */

@@ -120,3 +120,21 @@ def test_a_grown_array_s_gradient_ends_where_it_was_split():
         return [y, tf.gradients(y, x)[0]]
     y, dx = _run(build)
     assert y.tolist() == [1, 2, 3, 4] and dx.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("op", ["ZerosLike", "AddN"])
+@pytest.mark.parametrize("width, levels, good", [(100, 2, True), (128, 3, False)])
+def test_few_nodes_do_not_ask_for_more_than_a_machine_holds(op, width, levels, good):
+    """A variant that stands in many places is walked in each: width ** levels tensors."""
+    with tf.Graph().as_default() as g, tf.Session() as session:
+        value = tf.constant(1.0)
+        for _ in range(levels):
+            value = g.create_op("OptionalFromValue", [value] * width, attrs={"Toutput_types": [value.dtype] * width}).outputs[0]
+        inputs = {"ZerosLike": [value], "AddN": [value, value]}[op]
+        made = g.create_op(op, inputs, attrs={} if op == "ZerosLike" else {"N": 2}).outputs[0]
+        has = R.OptionalHasValue(optional=made)
+        if good:
+            assert session.run(has)
+        else:
+            with pytest.raises(tf.errors.ResourceExhaustedError, match="variants within variants hold more than"):
+                session.run(has)

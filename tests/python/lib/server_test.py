@@ -63,6 +63,23 @@ def test_what_has_no_shared_name_is_one_session_s_alone(server):
         tf.Session.reset(server.target)
 
 
+def test_a_session_s_own_queue_leaves_others_alone_whatever_its_container_is_called(server):
+    def size_of(container, shared_name, target, puts=0):
+        with tf.Graph().as_default() as g, tf.Session(target) as session:
+            attrs = {"component_types": [tf.float32], "container": container, "shared_name": shared_name}
+            queue = g.create_op("FIFOQueueV2", [], attrs=attrs).outputs[0]
+            put = g.create_op("QueueEnqueueV2", [queue, tf.constant(1.0)], attrs={"Tcomponents": [tf.float32]})
+            size = g.create_op("QueueSizeV2", [queue]).outputs[0]
+            for _ in range(puts):
+                session.run(put)
+            return session.run(size)
+
+    assert size_of("a", "b", server.target, puts=1) == 1
+    assert size_of("a\0b", "", server.target) == 0 # and goes with its session
+    assert size_of("a", "b", server.target) == 1
+    tf.Session.reset(server.target, ["a"])
+
+
 def test_references_and_handles_of_one_name_are_two_variables(server):
     for use_resource, value in ((True, 1.0), (False, [2.0, 3.0])):
         with tf.Graph().as_default(), tf.Session(server.target) as session:
