@@ -2,6 +2,7 @@
 /* Gradients of every op, from its golden cases:
  *  - they are slopes: in float64, what the graph of the gradient gives is what differences of the values give; also of cases that have no
  *    gradient of their own to compare with, and of the gradient itself;
+ *  - the gradient to one input alone is that to all of them: none is left out, none is made for nothing;
  *  - what the graph does not say about shapes changes nothing: with inputs of partly and wholly unknown shapes, outputs and gradients are
  *    those of the case, and no shape that was inferred contradicts them.
  *
@@ -204,6 +205,94 @@ HR_TEST(gradients_are_slopes) {
   hr_registry_each(slopes_of_op, NULL);
   if (!getenv("HEADRACE_TEST_OPS")) HR_CHECK(slopes_seen > 1000 && slopes_of_slopes_seen > 500);
   printf("%d slopes, %d slopes of slopes\n", slopes_seen, slopes_of_slopes_seen);
+}
+
+/* --- one input alone ------------------------------------------------------------------------------------------------------------------ */
+
+enum { ALONE_CASES = 4 };
+static int alone_compared;
+
+static bool is_smooth(TF_DataType t) {
+  return t == TF_FLOAT || t == TF_DOUBLE || t == TF_HALF || t == TF_BFLOAT16 || t == TF_COMPLEX64 || t == TF_COMPLEX128;
+}
+
+static int smooth_outputs(op_case_t* t, TF_Output* y) {
+  int n = 0;
+  for (int k = 0; k < t->c->fetch.count; ++k)
+    if (is_smooth(TF_OperationOutputType(t->fetch[k]))) y[n++] = t->fetch[k];
+  return n;
+}
+
+static int smooth_inputs(op_case_t* t, TF_Output* x) {
+  int n = 0;
+  for (int i = 0; i < t->inputs; ++i)
+    if (is_smooth(TF_OperationOutputType(t->input[i]))) x[n++] = t->input[i];
+  return n;
+}
+
+static int nodes_of(TF_Graph* g) {
+  size_t at = 0;
+  int n = 0;
+  while (TF_GraphNextOperation(g, &at)) ++n;
+  return n;
+}
+
+static bool same_values(const TF_Tensor* a, const TF_Tensor* b) {
+  return TF_TensorByteSize(a) == TF_TensorByteSize(b) && !memcmp(TF_TensorData(a), TF_TensorData(b), TF_TensorByteSize(a));
+}
+
+static void alone_compare(op_case_t* t, TF_Output all, TF_Output alone, const char* what) {
+  const TF_Output fetch[2] = {all, alone};
+  TF_Tensor* got[2] = {NULL};
+  if (!all.oper != !alone.oper) hr_test_fail(__FILE__, __LINE__, "%s: %s", what, alone.oper ? "only alone there is one" : "there is none");
+  if (!all.oper || !alone.oper) return;
+  TF_SessionRun(t->session, NULL, NULL, NULL, 0, fetch, got, 2, NULL, 0, NULL, t->status);
+  if (TF_GetCode(t->status) == TF_OK && !same_values(got[0], got[1])) hr_test_fail(__FILE__, __LINE__, "%s: other values", what);
+  if (TF_GetCode(t->status) == TF_OK) ++alone_compared;
+  free_all(got, 2);
+}
+
+static bool check_alone(op_case_t* t, const char* name) {
+  TF_Output y[GOLDEN_MAX_NAMES], x[OP_CASE_MAX_INPUTS], all[OP_CASE_MAX_INPUTS], alone;
+  const int outputs = smooth_outputs(t, y), inputs = smooth_inputs(t, x), before = nodes_of(t->graph);
+  if (outputs == 0 || inputs < 2) return false;
+  TF_AddGradients(t->graph, y, outputs, x, inputs, NULL, t->status, all);
+  if (TF_GetCode(t->status) != TF_OK) return false;
+  const int most = nodes_of(t->graph) - before;
+  for (int i = 0; i < inputs; ++i) {
+    char what[400];
+    const int start = nodes_of(t->graph);
+    snprintf(what, sizeof what, "%s, gradient to input %d alone", name, i);
+    TF_AddGradients(t->graph, y, outputs, &x[i], 1, NULL, t->status, &alone);
+    if (TF_GetCode(t->status) != TF_OK) hr_test_fail(__FILE__, __LINE__, "%s: %s", what, TF_Message(t->status));
+    else alone_compare(t, all[i], alone, what);
+    if (nodes_of(t->graph) - start > most) hr_test_fail(__FILE__, __LINE__, "%s: more nodes than for all", what);
+    TF_SetStatus(t->status, TF_OK, "");
+  }
+  return true;
+}
+
+static void visit_alone(const golden_case_t* c, int number, void* arg) {
+  walk_t* w = arg;
+  char name[300];
+  op_case_t t;
+  if (*c->error || c->size > MOST_CASE_BYTES || *(c->grad.count ? &w->with_gradient : &w->plain) >= ALONE_CASES) return;
+  snprintf(name, sizeof name, "%s case %d (%.200s)", w->op, number, c->note);
+  if (op_case_open(&t, c) == TF_OK && !op_case_is_stateful(&t) && check_alone(&t, name)) ++*(c->grad.count ? &w->with_gradient : &w->plain);
+  op_case_close(&t);
+}
+
+static bool alone_op(const hr_op_def_t* def, void* arg) {
+  walk_t w = {.op = def->op->name};
+  (void)arg;
+  if (def->op->grad && def->op->grad != hr_grad_none && is_chosen(w.op)) op_case_each(w.op, visit_alone, &w);
+  return true;
+}
+
+HR_TEST(one_input_alone_has_the_gradient_that_it_has_among_all) {
+  hr_registry_each(alone_op, NULL);
+  if (!getenv("HEADRACE_TEST_OPS")) HR_CHECK(alone_compared > 300);
+  printf("%d compared\n", alone_compared);
 }
 
 /* --- shapes that the graph does not know ---------------------------------------------------------------------------------------------- */

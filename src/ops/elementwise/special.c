@@ -24,8 +24,7 @@ double hr_special_lgamma(double x) {
   return lgamma_r(x, &sign);
 }
 
-double hr_special_erfinv(double x) {
-  if (!(x >= -1 && x <= 1)) return NAN;
+double hr_special_erfinv(double x) { /* outside [-1, 1] the first logarithm is NaN, and all that follows */
   if (x == 1 || x == -1) return copysign(INFINITY, x);
   if (x == 0) return x;
   /* a start good to a few digits (Winitzki), then Halley's iteration on erf(y) = x, with erfc near the ends where erf is flat */

@@ -35,7 +35,7 @@ static double igammac_fraction(double a, double x) {
 /* P (lower) or Q = 1 - P (upper), regularized. */
 static double incomplete_gamma(double a, double x, int upper) {
   if (isnan(a) || isnan(x) || !(a > 0) || x < 0) return NAN;
-  if (isinf(a)) return isinf(x) ? (upper ? 0 : 0) : upper;
+  if (isinf(a)) return isinf(x) ? 0 : upper;
   if (x == 0) return upper;
   if (isinf(x)) return !upper;
   if (x <= 1 || x <= a) return upper ? 1 - igamma_series(a, x) : igamma_series(a, x);

@@ -173,10 +173,9 @@ static void count_alike(hr_pool_walk_t* w, int64_t cell) {
   const hr_pool_t* p = w->p;
   int i = HR_POOL_AXES - 1;
   while (i > 0 && p->out[i] == 1) --i;
-  const int64_t at = cell % p->out[i], start = at * p->stride[i] - p->before[i], room = p->in[i] - p->size[i] - start;
-  const int64_t fit = room / p->stride[i], rest = p->out[i] - 1 - at;
+  const int64_t start = cell % p->out[i] * p->stride[i] - p->before[i], room = p->in[i] - p->size[i] - start;
   w->cell = cell;
-  w->alike = start < 0 || room < 0 ? 0 : fit < rest ? fit : rest;
+  w->alike = start < 0 || room < 0 ? 0 : room / p->stride[i]; /* the axis has a window at each of these places */
   w->shift = p->stride[i] * p->in_step[i];
 }
 
