@@ -66,8 +66,10 @@ class Trial:
             if spent and spent + seconds > self.a.budget:
                 continue
             spent, ran = spent + seconds, ran + 1
-            if self.fails(test, worker, worker.lib, seconds) and (slower == 1 or not self.fails(test, worker, worker.build.lib, seconds)):
-                return test, ran
+            if self.fails(test, worker, worker.lib, seconds):
+                if slower == 1 or not self.fails(test, worker, worker.build.lib, seconds):
+                    return test, ran
+                print("fails in the sanitizer's build without a change: %s" % test.name, flush=True)
         return None, ran
 
     def fails(self, test, worker, library, seconds):
@@ -124,7 +126,7 @@ def main():
     a = p.parse_args()
     start, folder = time.monotonic(), os.path.abspath(a.build)
     build = building.Build(copied(folder), os.path.join(folder, "build"), sys.executable)
-    sanitized = building.Build(build.tree, os.path.join(folder, "sanitized"), sys.executable, building.SANITIZED)
+    sanitized = building.Build(build.tree, os.path.join(folder, "sanitized"), sys.executable, building.SANITIZED, building.SANITIZED_ENV)
     fault = build.make() or sanitized.make()
     if fault:
         print("mutants: the unchanged tree does not build\n" + fault)

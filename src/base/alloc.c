@@ -44,31 +44,28 @@ static const hr_alloc_hooks_t own_hooks = {own_allocate, own_resize, own_release
 static hr_alloc_hooks_t hooks = {own_allocate, own_resize, own_release}; /* written before the first use only */
 static atomic_llong allocations;
 
-/* The injected fault. `armed` is all that a normal run reads. */
-static atomic_bool armed, persistent_fault, reached;
+/* The injected fault. */
+atomic_bool hr_alloc_armed;
+static atomic_bool persistent_fault, reached;
 static atomic_llong remaining;
 
 void hr_alloc_set_hooks(const hr_alloc_hooks_t* h) { hooks = h ? *h : own_hooks; }
 
 void hr_alloc_fail_at(int64_t n, bool persistent) {
-  atomic_store(&armed, false);
+  atomic_store(&hr_alloc_armed, false);
   atomic_store(&reached, false);
   atomic_store(&persistent_fault, persistent);
   atomic_store(&remaining, n);
-  atomic_store(&armed, n > 0);
+  atomic_store(&hr_alloc_armed, n > 0);
 }
 
 bool hr_alloc_has_failed(void) { return atomic_load(&reached); }
 int64_t hr_alloc_count(void) { return atomic_load_explicit(&allocations, memory_order_relaxed); }
 
-static bool fault_is_due(void) {
+bool hr_alloc_fault_is_due(void) {
   long long left = atomic_fetch_sub(&remaining, 1);
   if (left == 1) atomic_store(&reached, true);
   return left == 1 || (left < 1 && atomic_load(&persistent_fault));
-}
-
-bool hr_alloc_must_fail(void) {
-  return __builtin_expect(atomic_load_explicit(&armed, memory_order_relaxed), 0) && fault_is_due();
 }
 
 static bool may_allocate(void) {

@@ -6,6 +6,7 @@
  * its own recycling pool on top of this (tensor/buffer.h). */
 #ifndef HR_BASE_ALLOC_H
 #define HR_BASE_ALLOC_H
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,12 @@ void hr_alloc_trim(void);                          /* gives large blocks that ar
 void hr_alloc_fail_at(int64_t n, bool persistent);
 bool hr_alloc_has_failed(void);                    /* whether the failure was reached since hr_alloc_fail_at */
 int64_t hr_alloc_count(void);                      /* allocations so far, in all threads */
-bool hr_alloc_must_fail(void);                     /* for pools: counts one allocation against hr_alloc_fail_at without making it */
+extern atomic_bool hr_alloc_armed;                  /* whether hr_alloc_fail_at is on: all that a normal run reads of it */
+bool hr_alloc_fault_is_due(void);
+/* For pools and arenas: counts one allocation against hr_alloc_fail_at without making it. */
+static inline bool hr_alloc_must_fail(void) {
+  return __builtin_expect(atomic_load_explicit(&hr_alloc_armed, memory_order_relaxed), 0) && hr_alloc_fault_is_due();
+}
 
 /* Embedders: replaces malloc, realloc, free and aligned_alloc; call before anything else of Headrace. NULL: its own again. */
 typedef struct {

@@ -4,6 +4,7 @@
 #define HR_BASE_ARENA_H
 #include <stdbool.h>
 #include <stddef.h>
+#include "base/alloc.h"
 #include "base/sanitized.h"
 #include "base/str.h"
 
@@ -26,6 +27,7 @@ bool hr_arena_str(hr_arena_t* arena, hr_str_t text, hr_str_t* out);  /* a NUL-te
 
 static inline void* hr_arena_alloc(hr_arena_t* arena, size_t bytes) { /* aligned to 16; uninitialised; NULL: out of memory */
   size_t need = (bytes + !bytes + ARENA_GAP + 15) & ~(size_t)15; /* 0 bytes are a block too */
+  if (hr_alloc_must_fail()) return NULL; /* a piece of a block can be the n-th allocation too: all that ask can be refused */
   if (need >= bytes && need <= (size_t)(arena->end - arena->next)) {
     void* p = arena->next;
     arena->next += need;

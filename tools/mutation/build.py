@@ -9,6 +9,7 @@ CORE = "lib/libheadrace_core.so"
 PARTS = [CORE, "lib/libheadrace_dnn.so", "lib/libheadrace_grpc.so", "lib/libheadrace_cli.so"]
 PLAIN = ["-DCMAKE_BUILD_TYPE=Mutants", "-DCMAKE_C_FLAGS_MUTANTS=-O1 -g1"]
 SANITIZED = ["-DHEADRACE_SANITIZE=address,undefined", "-DHEADRACE_DNN=OFF"] # as `make asan` has it
+SANITIZED_ENV = {"ASAN_OPTIONS": "detect_odr_violation=0"} # a program and the library of the measured build both hold the manifest
 
 
 def quiet(command, cwd=None):
@@ -17,8 +18,8 @@ def quiet(command, cwd=None):
 
 
 class Build:
-    def __init__(self, tree, folder, python, options=PLAIN):
-        self.tree, self.folder, self.python, self.options = tree, folder, python, options
+    def __init__(self, tree, folder, python, options=PLAIN, env=None):
+        self.tree, self.folder, self.python, self.options, self.env = tree, folder, python, options, env or {}
         self.lib = os.path.join(folder, "lib")
         self.commands = {}                                # object -> its command
         self.objects = collections.defaultdict(set)       # source or header, from the tree -> objects

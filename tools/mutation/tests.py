@@ -28,7 +28,7 @@ class Test:
         """Returns what ended it (0: well), the seconds it took and its output."""
         folder = os.path.join(work, re.sub(r"\W", "_", self.name))
         os.makedirs(folder, exist_ok=True)
-        env = {**os.environ, **self.env, **(extra or {}), "LD_LIBRARY_PATH": library,
+        env = {**os.environ, **self.env, **build.env, **(extra or {}), "LD_LIBRARY_PATH": library,
                "HEADRACE_GRPC": os.path.join(library, "libheadrace_grpc.so")}
         command = ["timeout", "-k", "2", "%.1f" % limit] + self.words(build, library)
         start = time.monotonic()

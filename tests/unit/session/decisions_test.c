@@ -4,6 +4,8 @@
  * in parts, and its parts on two tasks. A difference is no fault by itself: who changes a decision on purpose records anew, with
  * HEADRACE_RECORD_DECISIONS=FILE in the environment, and reads what changed. */
 #include <stdlib.h>
+#include <string.h>
+#include "base/alloc.h"
 #include "base/file.h"
 #include "exec/flow.h"
 #include "exec/lanes.h"
@@ -144,7 +146,21 @@ static void ask_all(asked_t* a) {
   }
 }
 
+/* The n-th allocation of what decides fails, where n is not 0; whether one did. */
+static int64_t fault;
+static bool fault_came;
+static hr_code_t decided; /* how the last decision ended */
+static void begin_faults(void) {
+  decided = HR_OK;
+  hr_alloc_fail_at(fault, false);
+}
+static void end_faults(void) {
+  fault_came = hr_alloc_has_failed();
+  hr_alloc_fail_at(0, false);
+}
+
 static void put_failure(hr_strbuf_t* b, const char* what, hr_status_t take_status) {
+  decided = hr_status_code(take_status);
   hr_strbuf_format(b, "%s: %s: %s\n", what, hr_status_code_name(hr_status_code(take_status)), hr_status_message(take_status));
   hr_status_release(take_status);
 }
@@ -162,15 +178,18 @@ static void put_planned(hr_strbuf_t* b, asked_t* a, bool in_parts) {
   maker_must(hr_state_table_create(&states), "states");
   const hr_placing_t placing = {.devices = set};
   a->q.in_parts = in_parts;
+  begin_faults();
   hr_status_t status = hr_pipeline_run(a->g, &a->q, &o, &placing, &p);
+  const bool is_prepared = !status;
   if (!status) {
-    hr_strbuf_format(b, "%s: %lld nodes\n", in_parts ? "in parts" : "whole", (long long)p.live_count);
-    for (int64_t i = 0; !in_parts && i < p.live_count; ++i) put_node(b, p.live[i]);
     const hr_plan_desc_t d = {.nodes = p.live, .node_count = p.live_count, .feeds = p.feeds, .feed_count = p.feed_count,
                               .fetches = p.fetches, .fetch_count = p.fetch_count, .states = states, .resources = resources,
                               .lanes = in_parts ? 1 : 2, .threads = 2, .keep_values = in_parts};
     status = hr_plan_create(&d, &plan);
   }
+  end_faults();
+  if (is_prepared) hr_strbuf_format(b, "%s: %lld nodes\n", in_parts ? "in parts" : "whole", (long long)p.live_count);
+  for (int64_t i = 0; is_prepared && !in_parts && i < p.live_count; ++i) put_node(b, p.live[i]);
   if (status) put_failure(b, in_parts ? "in parts" : "whole", status);
   else put_plan(b, plan);
   hr_plan_destroy(plan);
@@ -197,10 +216,13 @@ static void put_partition(hr_strbuf_t* b, asked_t* a, hr_partition_by_t by) {
   }
   const hr_placing_t placing = {.devices = set};
   a->q.in_parts = false;
+  begin_faults();
   hr_status_t status = hr_pipeline_run(a->g, &a->q, &o, &placing, &p);
   if (!status) status = hr_partition_program(&p, set, by, "_S", NULL, &parts);
+  end_faults();
+  const bool is_cut = !status;
   if (status) put_failure(b, "parts", status);
-  for (int32_t i = 0; i < parts.count; ++i) {
+  for (int32_t i = 0; is_cut && i < parts.count; ++i) {
     hr_strbuf_format(b, "part on %d\n", (int)parts.parts[i].device);
     for (int64_t n = 0; n < parts.parts[i].node_count; ++n) put_node(b, parts.parts[i].nodes[n]);
   }
@@ -309,31 +331,67 @@ static hr_graph_t* products_graph(void) {
   return g;
 }
 
+enum { WHOLE, IN_PARTS, BY_TASK, BY_DEVICE, DECISIONS };
+
+static void put_decision(hr_strbuf_t* b, asked_t* a, int which) {
+  if (which < BY_TASK) put_planned(b, a, which == IN_PARTS);
+  else put_partition(b, a, which == BY_TASK ? HR_PARTITION_BY_TASK : HR_PARTITION_BY_DEVICE);
+}
+
 static void put_graph(hr_strbuf_t* b, const char* name, hr_graph_t* take) {
   static asked_t a;
   a = (asked_t){.g = take};
   hr_strbuf_format(b, "== %s\n", name);
   ask_all(&a);
-  put_planned(b, &a, false);
-  put_planned(b, &a, true);
-  put_partition(b, &a, HR_PARTITION_BY_TASK);
-  put_partition(b, &a, HR_PARTITION_BY_DEVICE);
+  for (int k = 0; k < DECISIONS; ++k) put_decision(b, &a, k);
   hr_graph_destroy(take);
 }
 
-static void put_all(hr_strbuf_t* b) {
+/* With the n-th allocation failing a decision fails as it should, or goes without what is optional (a constant stays unfolded), and leaves
+ * nothing behind. */
+static void fail_decision(const char* name, asked_t* a, int which) {
+  bool more = true;
+  for (int64_t n = 1; more; n += 1 + n / 64) {
+    hr_strbuf_t b;
+    hr_strbuf_init(&b);
+    const int64_t before = hr_test_live_blocks();
+    fault = n;
+    put_decision(&b, a, which);
+    fault = 0;
+    more = fault_came;
+    hr_strbuf_deinit(&b);
+    if (decided != HR_OK && !(more && decided == HR_RESOURCE_EXHAUSTED))
+      hr_test_fail(__FILE__, __LINE__, "%s, decision %d, allocation %d failing: %s", name, which, (int)n, hr_status_code_name(decided));
+    if (hr_test_live_blocks() > before)
+      hr_test_fail(__FILE__, __LINE__, "%s, decision %d, allocation %d failing leaves %d blocks", name, which, (int)n,
+                   (int)(hr_test_live_blocks() - before));
+  }
+}
+
+static void fail_graph(hr_strbuf_t* b, const char* name, hr_graph_t* take) {
+  static asked_t a;
+  (void)b;
+  a = (asked_t){.g = take};
+  ask_all(&a);
+  for (int k = 0; k < DECISIONS; ++k) fail_decision(name, &a, k);
+  hr_graph_destroy(take);
+}
+
+typedef void (*each_graph_t)(hr_strbuf_t* b, const char* name, hr_graph_t* take);
+
+static void each_graph(hr_strbuf_t* b, each_graph_t put) {
   static const char* const names[] = {"arith", "case_functions", "conv", "function", "gradient_function", "if_functions", "loop",
                                       "loop_in_function", "nested_calls", "shapes", "strings", "variables", "while_functions"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) put_graph(b, names[i], read_graph(names[i]));
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) put(b, names[i], read_graph(names[i]));
   for (uint32_t seed = 1; seed <= 6; ++seed) {
     char name[32];
     snprintf(name, sizeof name, "random %u", seed);
-    put_graph(b, name, random_graph(seed));
+    put(b, name, random_graph(seed));
   }
-  put_graph(b, "references", reference_graph());
-  put_graph(b, "loops", loops_graph());
-  put_graph(b, "branches", branches_graph());
-  put_graph(b, "products", products_graph());
+  put(b, "references", reference_graph());
+  put(b, "loops", loops_graph());
+  put(b, "branches", branches_graph());
+  put(b, "products", products_graph());
 }
 
 /* --- against the record --------------------------------------------------------------------------------------------------------------- */
@@ -360,7 +418,7 @@ HR_TEST(decisions_are_as_recorded) {
   char* want = NULL;
   size_t size = 0;
   hr_strbuf_init(&b);
-  put_all(&b);
+  each_graph(&b, put_graph);
   HR_CHECK(!b.failed);
   FILE* f = record ? fopen(record, "wb") : NULL;
   if (f) HR_CHECK(fwrite(b.data, 1, b.size, f) == b.size && fclose(f) == 0);
@@ -369,4 +427,5 @@ HR_TEST(decisions_are_as_recorded) {
   hr_free(want);
   hr_strbuf_deinit(&b);
 }
+HR_TEST(every_allocation_of_a_decision_may_fail) { each_graph(NULL, fail_graph); }
 HR_TEST_MAIN()
