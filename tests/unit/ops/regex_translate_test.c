@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RE2's syntax in PCRE2's words, to the letter: what each construct becomes, and which part of a pattern an error names. What patterns match
- * is tested in regex_test.c. HEADRACE_REGEX=FILE writes the table below as it would be. */
+/* RE2's syntax in PCRE2's words, to the letter: what each construct becomes, and which part of a pattern an error names. What patterns
+ * match is tested in regex_test.c. HEADRACE_REGEX=FILE writes the outcomes of the table below. */
 #include "ops/string/regex.h"
 #include "test.h"
 
@@ -24,8 +24,10 @@ static const row_t rows[] = {
     {"(?i-)", "!invalid perl operator: (?i-)"}, {"(?--i)", "!invalid perl operator: (?--"},
     {"(?i--s:a)", "!invalid perl operator: (?i--"}, {"(?x)", "!invalid perl operator: (?x"}, {"(?", "!missing ): (?"},
     {"(?i", "!missing ): (?i"}, {"(?:a", "!missing ): (?:a"},
-    {"(?iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii)", "(?iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii)"},
-    {"(?iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii)", "!invalid perl operator: (?iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii"},
+    {"(?iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii)",
+     "(?iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii)"},
+    {"(?iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii)",
+     "!invalid perl operator: (?iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii"},
     {"(?P<x>a)", "(?:\\x{61})"}, {"(?P<ab_9>a)", "(?:\\x{61})"}, {"(?P<x>a)(?P<y>b)", "(?:\\x{61})(?:\\x{62})"},
     {"(?P<x>a)(?P<y>b)(?P<x>c)", "!duplicate capture group name: x>"}, {"(?P<x>a)(?P<x>b)", "!duplicate capture group name: x>"},
     {"(?P<>a)", "!invalid named capture group: (?P<"}, {"(?P<x", "!invalid named capture group: (?P<x"},
