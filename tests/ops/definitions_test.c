@@ -162,4 +162,55 @@ HR_TEST(ops_are_what_tensorflow_says_they_are) {
   HR_CHECK_EQ_I64(rows, count_ops());
 }
 
+/* --- where arguments lie -------------------------------------------------------------------------------------------------------------- */
+
+static void host_list(const hr_arg_def_t* args, int count, uint32_t mask, hr_strbuf_t* out) { /* their names, "all", or "-" */
+  const char* comma = "";
+  for (int i = 0; mask != UINT32_MAX && i < 32; ++i) {
+    if (!(mask >> i & 1)) continue;
+    if (i < count) hr_strbuf_format(out, "%s%.*s", comma, HR_STR_ARG(args[i].name));
+    else hr_strbuf_format(out, "%s%d", comma, i);
+    comma = ",";
+  }
+  if (mask == UINT32_MAX || !mask) hr_strbuf_format(out, mask ? "all" : "-");
+}
+
+static bool add_host_lines(const hr_op_def_t* def, void* arg) {
+  for (int k = 0; k < def->op->kernel_count; ++k) {
+    const hr_kernel_t* row = &def->op->kernels[k];
+    if (!row->host_inputs && !row->host_outputs) continue;
+    hr_strbuf_format(arg, "%s %d: ", def->op->name, k);
+    host_list(def->inputs, def->input_count, row->host_inputs, arg);
+    hr_strbuf_format(arg, " -> ");
+    host_list(def->outputs, def->output_count, row->host_outputs, arg);
+    hr_strbuf_format(arg, "\n");
+  }
+  return true;
+}
+
+/* host_args.txt says for each kernel which arguments are in host memory on any device: sizes, axes, indices that shape a result, handles,
+ * strings. HEADRACE_HOST_ARGS=FILE writes it. */
+HR_TEST(arguments_lie_in_host_memory_where_kernels_read_them_there) {
+  const char* to = getenv("HEADRACE_HOST_ARGS");
+  hr_strbuf_t text;
+  char line[400];
+  hr_strbuf_init(&text);
+  hr_registry_each(add_host_lines, &text);
+  HR_REQUIRE(!text.failed);
+  FILE* f = fopen(to ? to : HR_TEST_SOURCE_DIR "/tests/ops/host_args.txt", to ? "w" : "r");
+  HR_REQUIRE(f);
+  if (to) fwrite(text.data, 1, text.size, f);
+  hr_str_t rest = hr_strbuf_view(&text);
+  while (!to && fgets(line, sizeof line, f)) {
+    const int64_t end = hr_str_find(rest, '\n');
+    if (!HR_CHECK(end >= 0)) break;
+    line[strcspn(line, "\n")] = 0;
+    HR_CHECK_VIEW(hr_str_slice(rest, 0, (size_t)end), line);
+    rest = hr_str_slice(rest, (size_t)end + 1, rest.size);
+  }
+  HR_CHECK(to || rest.size == 0);
+  fclose(f);
+  hr_strbuf_deinit(&text);
+}
+
 HR_TEST_MAIN()
