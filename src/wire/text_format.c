@@ -31,8 +31,8 @@ static void text_put_quoted(hr_strbuf_t* out, hr_str_t s) {
 static void text_put_real(hr_strbuf_t* out, double v, bool is_float) {
   char text[40];
   double back = 0;
-  if (isnan(v) || isinf(v)) {
-    hr_strbuf_add_str(out, isnan(v) ? HR_STR("nan") : v > 0 ? HR_STR("inf") : HR_STR("-inf"));
+  if (!isfinite(v)) {
+    hr_strbuf_add_str(out, isnan(v) ? HR_STR("nan") : signbit(v) ? HR_STR("-inf") : HR_STR("inf"));
     return;
   }
   for (int digits = is_float ? 6 : 15; digits <= 17; ++digits) {

@@ -47,7 +47,7 @@ static hr_status_t text_read_integer(text_reader_t* r, bool is_signed, int bits,
   hr_status_t status = NULL;
   bool negative = text_take(r, '-', &status);
   HR_TRY(status);
-  uint64_t v = 0, most = is_signed ? (UINT64_C(1) << (bits - 1)) - !negative : bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+  uint64_t v, most = is_signed ? (UINT64_C(1) << (bits - 1)) - !negative : bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
   if (r->scan.token != HR_TOKEN_NUMBER || (negative && !is_signed) || !text_digits(r->scan.text, &v) || v > most)
     return text_expected(r, is_signed ? bits == 32 ? "an int32" : "an int64" : bits == 32 ? "a uint32" : "a uint64");
   *out = negative ? ~v + 1 : v;
@@ -61,20 +61,27 @@ static bool text_is_word(hr_str_t s, const char* lower) {
   return true;
 }
 
+/* Of a number's token: hexadecimal digits, or a decimal number with or without an f at its end. */
+static bool text_real_number(hr_str_t s, double* out) {
+  uint64_t digits;
+  if (s.size > 1 && (s.data[1] | 32) == 'x') {
+    if (!text_digits(s, &digits)) return false;
+    *out = (double)digits;
+    return true;
+  }
+  bool has_suffix = (s.data[s.size - 1] | 32) == 'f';
+  return hr_str_parse_double(hr_str_slice(s, 0, s.size - has_suffix), out);
+}
+
 static hr_status_t text_read_real(text_reader_t* r, double* out) {
   hr_status_t status = NULL;
-  hr_str_t text;
-  uint64_t digits = 0;
   bool negative = text_take(r, '-', &status);
   HR_TRY(status);
-  text = r->scan.text;
-  bool is_name = r->scan.token == HR_TOKEN_NAME, is_hex = text.size > 1 && (text.data[1] | 32) == 'x';
-  bool has_suffix = !is_hex && text.size > 1 && (text.data[text.size - 1] | 32) == 'f';
+  hr_str_t text = r->scan.text;
+  bool is_name = r->scan.token == HR_TOKEN_NAME;
   if (is_name && (text_is_word(text, "inf") || text_is_word(text, "infinity"))) *out = (double)INFINITY;
   else if (is_name && text_is_word(text, "nan")) *out = (double)NAN;
-  else if (r->scan.token == HR_TOKEN_NUMBER && is_hex && text_digits(text, &digits)) *out = (double)digits;
-  else if (r->scan.token != HR_TOKEN_NUMBER || is_hex || !hr_str_parse_double(hr_str_slice(text, 0, text.size - has_suffix), out))
-    return text_expected(r, "a number");
+  else if (r->scan.token != HR_TOKEN_NUMBER || !text_real_number(text, out)) return text_expected(r, "a number");
   if (negative) *out = -*out;
   return hr_text_scan_next(&r->scan);
 }
@@ -82,7 +89,7 @@ static hr_status_t text_read_real(text_reader_t* r, double* out) {
 static hr_status_t text_read_bool(text_reader_t* r, uint64_t* out) {
   static const char* const words[] = {"false", "False", "f", "0", "true", "True", "t", "1"};
   for (int i = 0; i < 8; ++i)
-    if (hr_str_is(r->scan.text, words[i]) && (r->scan.token == HR_TOKEN_NAME || r->scan.token == HR_TOKEN_NUMBER)) {
+    if (hr_str_is(r->scan.text, words[i])) { /* a string's text has its quotes */
       *out = i >= 4;
       return hr_text_scan_next(&r->scan);
     }
@@ -125,7 +132,7 @@ static hr_status_t text_read_submessage(text_reader_t* r, const ProtobufCFieldDe
 }
 
 static hr_status_t text_read_floating(text_reader_t* r, const ProtobufCFieldDescriptor* field) {
-  double d = 0;
+  double d;
   HR_TRY(text_read_real(r, &d));
   if (field->type == PROTOBUF_C_TYPE_FLOAT) hr_writer_f32(r->out, field->id, (float)d);
   else hr_writer_f64(r->out, field->id, d);
@@ -135,7 +142,7 @@ static hr_status_t text_read_floating(text_reader_t* r, const ProtobufCFieldDesc
 static uint64_t text_zigzag(uint64_t v) { return v << 1 ^ (v >> 63 ? UINT64_MAX : 0); }
 
 static hr_status_t text_read_value(text_reader_t* r, const ProtobufCFieldDescriptor* field) {
-  uint64_t v = 0;
+  uint64_t v;
   switch (field->type) {
     case PROTOBUF_C_TYPE_MESSAGE: return text_read_submessage(r, field);
     case PROTOBUF_C_TYPE_STRING:
@@ -185,7 +192,7 @@ static hr_status_t text_read_field(text_reader_t* r, const ProtobufCMessageDescr
   if (hr_text_scan_is(&r->scan, '['))
     return hr_text_scan_error(&r->scan, HR_UNIMPLEMENTED, "extension and Any names in brackets are not supported");
   if (r->scan.token != HR_TOKEN_NAME) return text_expected(r, "a field name");
-  snprintf(name, sizeof name, "%.*s", (int)(r->scan.text.size < sizeof name ? r->scan.text.size : sizeof name - 1), r->scan.text.data);
+  snprintf(name, sizeof name, "%.*s", HR_STR_ARG(hr_str_slice(r->scan.text, 0, sizeof name)));
   const ProtobufCFieldDescriptor* field = protobuf_c_message_descriptor_get_field_by_name(type, name);
   if (!field) return hr_text_scan_error(&r->scan, HR_INVALID_ARGUMENT, "message %s has no field '%s'", type->name, name);
   HR_TRY(hr_text_scan_next(&r->scan));

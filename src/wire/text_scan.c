@@ -7,8 +7,7 @@ hr_status_t hr_text_scan_error(const hr_text_scan_t* s, hr_code_t code, const ch
   va_start(args, format);
   hr_status_t status = hr_status_create_v(code, __FILE__, __LINE__, format, args);
   va_end(args);
-  int column = s->text.data ? (int)(s->text.data - s->line_start) + 1 : 1;
-  return hr_status_note(status, "text line %d, column %d: ", s->line, column < 1 ? 1 : column);
+  return hr_status_note(status, "text line %d, column %d: ", s->line, (int)(s->text.data - s->line_start) + 1);
 }
 
 static bool scan_is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -49,7 +48,7 @@ static void scan_number(hr_text_scan_t* s) {
   const char* p = s->at;
   bool hex = s->end - p > 1 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
   for (; p < s->end; ++p) {
-    bool sign_of_exponent = (*p == '+' || *p == '-') && p > s->at && !hex && (p[-1] == 'e' || p[-1] == 'E');
+    bool sign_of_exponent = (*p == '+' || *p == '-') && !hex && (p[-1] == 'e' || p[-1] == 'E');
     if (!scan_is_digit(*p) && !scan_is_letter(*p) && *p != '.' && !sign_of_exponent) break;
   }
   s->text = (hr_str_t){s->at, (size_t)(p - s->at)};
@@ -96,11 +95,11 @@ static int scan_digit_value(char c) {
   return 99;
 }
 
-/* Up to `most` digits of a base from *p on. */
-static uint32_t scan_digits(const char** p, const char* end, int base, int most, int* out_digits) {
+/* Up to `most` digits of a base from *p on; the closing quote is none. */
+static uint32_t scan_digits(const char** p, int base, int most, int* out_digits) {
   uint32_t v = 0;
   int n = 0;
-  for (; n < most && *p < end && scan_digit_value(**p) < base; ++n, ++*p) v = v * (uint32_t)base + (uint32_t)scan_digit_value(**p);
+  for (; n < most && scan_digit_value(**p) < base; ++n, ++*p) v = v * (uint32_t)base + (uint32_t)scan_digit_value(**p);
   *out_digits = n;
   return v;
 }
@@ -114,8 +113,8 @@ static void scan_put_utf8(uint32_t c, hr_strbuf_t* out) {
   hr_strbuf_add(out, b, (size_t)n);
 }
 
-/* *p is behind the backslash. */
-static hr_status_t scan_escape(const hr_text_scan_t* s, const char** p, const char* end, hr_strbuf_t* out) {
+/* *p is behind the backslash, before the closing quote: scan_string takes a quote after a backslash for a character. */
+static hr_status_t scan_escape(const hr_text_scan_t* s, const char** p, hr_strbuf_t* out) {
   static const char from[] = "abfnrtv\\'\"?", to[] = "\a\b\f\n\r\t\v\\'\"?";
   int digits = 0;
   char c = **p;
@@ -126,13 +125,13 @@ static hr_status_t scan_escape(const hr_text_scan_t* s, const char** p, const ch
     return NULL;
   }
   if (scan_digit_value(c) < 8) {
-    char byte = (char)scan_digits(p, end, 8, 3, &digits);
+    char byte = (char)scan_digits(p, 8, 3, &digits);
     hr_strbuf_add(out, &byte, 1);
     return NULL;
   }
   ++*p;
-  uint32_t v = c == 'x' || c == 'X' ? scan_digits(p, end, 16, 2, &digits) : c == 'u' ? scan_digits(p, end, 16, 4, &digits)
-               : c == 'U' ? scan_digits(p, end, 16, 8, &digits) : 0;
+  uint32_t v = c == 'x' || c == 'X' ? scan_digits(p, 16, 2, &digits) : c == 'u' ? scan_digits(p, 16, 4, &digits)
+               : c == 'U' ? scan_digits(p, 16, 8, &digits) : 0;
   if (digits == 0 || (c == 'u' && digits != 4) || (c == 'U' && (digits != 8 || v > 0x10ffff)))
     return hr_text_scan_error(s, HR_INVALID_ARGUMENT, "a string has an unknown escape \\%c", c >= ' ' && c <= '~' ? c : '?');
   char byte = (char)v;
@@ -143,14 +142,12 @@ static hr_status_t scan_escape(const hr_text_scan_t* s, const char** p, const ch
 
 hr_status_t hr_text_scan_unquote(const hr_text_scan_t* s, hr_strbuf_t* out) {
   const char *p = s->text.data + 1, *end = s->text.data + s->text.size - 1;
-  while (p < end) {
+  for (;;) {
     const char* run = p;
     while (p < end && *p != '\\') ++p;
     hr_strbuf_add(out, run, (size_t)(p - run));
-    if (p >= end) break;
+    if (p >= end) return NULL;
     ++p;
-    if (p >= end) return hr_text_scan_error(s, HR_INVALID_ARGUMENT, "a string ends in a backslash");
-    HR_TRY(scan_escape(s, &p, end, out));
+    HR_TRY(scan_escape(s, &p, out));
   }
-  return NULL;
 }
