@@ -43,11 +43,11 @@ static hr_status_t check_lines(const hr_matrix_diag_t* d, int64_t lines) { /* th
 }
 
 /* 2. shapes */
-static hr_status_t known_range(hr_infer_t* s, int input, hr_matrix_diag_t* d, bool* out_known) { /* input -1: V1 */
-  const hr_tensor_t* k = input < 0 ? NULL : hr_infer_const(s, input);
+static hr_status_t known_range(hr_infer_t* s, int input, hr_matrix_diag_t* d, bool* out_known) { /* input 0: V1 */
+  const hr_tensor_t* k = input ? hr_infer_const(s, input) : NULL;
   d->k0 = d->k1 = 0;
-  *out_known = input < 0 || k;
-  if (input >= 0) HR_TRY(hr_infer_want_rank_at_most(s, input, 1));
+  *out_known = !input || k;
+  if (input) HR_TRY(hr_infer_want_rank_at_most(s, input, 1));
   return k ? hr_matrix_diag_range(k, &d->k0, &d->k1) : NULL;
 }
 
@@ -64,7 +64,7 @@ static hr_status_t infer_diag_of(hr_infer_t* s, bool bands) {
   int64_t dims[MOST_RANK + 2];
   bool known;
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 1, NULL));
-  HR_TRY(known_range(s, bands ? 1 : -1, &d, &known));
+  HR_TRY(known_range(s, bands, &d, &known));
   bool sized = known;
   if (bands) {
     HR_TRY(known_size(s, 2, &d.rows, &sized));
@@ -108,12 +108,12 @@ static hr_status_t infer_part_of(hr_infer_t* s, int k_input) {
   const hr_pshape_t* shape;
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 2, NULL));
   HR_TRY(known_range(s, k_input, &d, &known));
-  if (k_input >= 0) HR_TRY(hr_infer_want_rank(s, 2, 0, NULL));
+  if (k_input) HR_TRY(hr_infer_want_rank(s, 2, 0, NULL));
   HR_TRY(part_shape(s, hr_infer_input(s, 0), &d, known, &shape));
   hr_infer_set(s, 0, shape);
   return NULL;
 }
-static hr_status_t infer_part(hr_infer_t* s) { return infer_part_of(s, -1); }
+static hr_status_t infer_part(hr_infer_t* s) { return infer_part_of(s, 0); }
 static hr_status_t infer_part_bands(hr_infer_t* s) { return infer_part_of(s, 1); }
 
 static hr_status_t infer_set_of(hr_infer_t* s, int k_input) {
@@ -127,7 +127,7 @@ static hr_status_t infer_set_of(hr_infer_t* s, int k_input) {
   HR_TRY(hr_infer_merge(s, shape, hr_infer_input(s, 1), &merged));
   return hr_infer_same(s);
 }
-static hr_status_t infer_set(hr_infer_t* s) { return infer_set_of(s, -1); }
+static hr_status_t infer_set(hr_infer_t* s) { return infer_set_of(s, 0); }
 static hr_status_t infer_set_bands(hr_infer_t* s) { return infer_set_of(s, 2); }
 
 /* 3. kernels */
@@ -152,8 +152,8 @@ static hr_status_t move_band(hr_kernel_ctx_t* k, const hr_matrix_diag_t* d, int6
   return NULL;
 }
 
-static hr_status_t fill_padding(hr_kernel_ctx_t* k, hr_tensor_t* y, int input) { /* input -1: zeros */
-  if (input >= 0) {
+static hr_status_t fill_padding(hr_kernel_ctx_t* k, hr_tensor_t* y, int input) { /* input 0: zeros */
+  if (input) {
     HR_TRY(hr_want_scalar(k, input, "padding_value"));
     return hr_move_fill(k, y, hr_input(k, input));
   }
@@ -185,16 +185,16 @@ static hr_status_t matrix_diag(hr_kernel_ctx_t* k) {
   HR_TRY(hr_shape_append(&shape, d.rows));
   HR_TRY(hr_shape_append(&shape, d.columns));
   HR_TRY(hr_output(k, 0, &shape, &y));
-  HR_TRY(fill_padding(k, y, bands ? 4 : -1));
+  HR_TRY(fill_padding(k, y, bands ? 4 : 0));
   d.longest = x->shape.dims[x->shape.rank - 1];
-  return y->count == 0 ? NULL : move_band(k, &d, hr_shape_count_range(&shape, 0, lead), y, x, true);
+  return move_band(k, &d, hr_shape_count_range(&shape, 0, lead), y, x, true);
 }
 
-/* The band of input 0, which `input` (-1: none) asks for, and its shape. */
+/* The band of input 0, which `input` (0: none) asks for, and its shape. */
 static hr_status_t band_of_input(hr_kernel_ctx_t* k, int input, hr_matrix_diag_t* d, hr_shape_t* out_shape) {
   const hr_shape_t* x = &hr_input(k, 0)->shape;
   HR_TRY(hr_want_rank_at_least(k, 0, "input must be at least 2-dim, received shape: ", 2));
-  if (input >= 0) HR_TRY(hr_matrix_diag_range(hr_input(k, input), &d->k0, &d->k1));
+  if (input) HR_TRY(hr_matrix_diag_range(hr_input(k, input), &d->k0, &d->k1));
   d->rows = x->dims[x->rank - 2];
   d->columns = x->dims[x->rank - 1];
   HR_TRY(hr_matrix_diag_fit(d));
@@ -209,11 +209,11 @@ static hr_status_t matrix_diag_part(hr_kernel_ctx_t* k) {
   hr_matrix_diag_t d = *(const hr_matrix_diag_t*)hr_prepared(k);
   hr_shape_t shape;
   hr_tensor_t* y;
-  HR_TRY(band_of_input(k, bands ? 1 : -1, &d, &shape));
+  HR_TRY(band_of_input(k, bands, &d, &shape));
   HR_TRY(hr_output(k, 0, &shape, &y));
   if (bands) HR_TRY(hr_want_scalar(k, 2, "padding_value"));
   if (d.k0 != d.k1) HR_TRY(fill_padding(k, y, 2));
-  return x->count == 0 ? NULL : move_band(k, &d, hr_shape_count_range(&x->shape, 0, x->shape.rank - 2), y, x, false);
+  return move_band(k, &d, hr_shape_count_range(&x->shape, 0, x->shape.rank - 2), y, x, false);
 }
 
 static hr_status_t matrix_set_diag(hr_kernel_ctx_t* k) {
@@ -222,14 +222,14 @@ static hr_status_t matrix_set_diag(hr_kernel_ctx_t* k) {
   hr_shape_t wanted;
   hr_tensor_t* y;
   char got[HR_SHAPE_TEXT], right[HR_SHAPE_TEXT];
-  HR_TRY(band_of_input(k, hr_input_count(k) > 2 ? 2 : -1, &d, &wanted));
+  HR_TRY(band_of_input(k, hr_input_count(k) > 2 ? 2 : 0, &d, &wanted));
   HR_TRY(hr_want_rank_at_least(k, 1, "diagonal must be at least 1-dim, received shape: ", 1));
   if (!hr_shape_equal(&wanted, &diagonal->shape))
     return HR_ERROR(INVALID_ARGUMENT, "first dimensions of diagonal don't match the input's, or its band: it must have shape %s, not %s",
                     hr_shape_format(&wanted, right), hr_shape_format(&diagonal->shape, got));
   HR_TRY(hr_output_take(k, 0, 0, &x.shape, &y));
   if (y->data != x.data) HR_TRY(hr_tensor_copy_elements(y, 0, &x, 0, x.count));
-  return x.count == 0 ? NULL : move_band(k, &d, hr_shape_count_range(&x.shape, 0, x.shape.rank - 2), y, diagonal, true);
+  return move_band(k, &d, hr_shape_count_range(&x.shape, 0, x.shape.rank - 2), y, diagonal, true);
 }
 
 /* 4. gradients, by V1's ops or V3's with the node's own k and align */
@@ -243,23 +243,23 @@ static const char* align_of(hr_grad_ctx_t* g) {
 }
 
 static hr_value_t emit_part(hr_grad_ctx_t* g, hr_value_t dy, int k_input) {
-  if (k_input < 0) return hr_emit1(g, "MatrixDiagPart", dy);
+  if (!k_input) return hr_emit1(g, "MatrixDiagPart", dy);
   return hr_emit(g, "MatrixDiagPartV3", HR_VALUES(dy, hr_grad_input(g, k_input), hr_emit_const_like(g, dy, 0)),
                  HR_ATTRS(hr_at_str("align", align_of(g))));
 }
 
 static hr_value_t emit_set(hr_grad_ctx_t* g, hr_value_t x, hr_value_t diagonal, int k_input) {
-  if (k_input < 0) return hr_emit2(g, "MatrixSetDiag", x, diagonal);
+  if (!k_input) return hr_emit2(g, "MatrixSetDiag", x, diagonal);
   return hr_emit(g, "MatrixSetDiagV3", HR_VALUES(x, diagonal, hr_grad_input(g, k_input)), HR_ATTRS(hr_at_str("align", align_of(g))));
 }
 
-static void grad_diag(hr_grad_ctx_t* g) { hr_grad_give(g, 0, emit_part(g, hr_grad_upstream(g, 0), hr_grad_input_count(g) > 1 ? 1 : -1)); }
+static void grad_diag(hr_grad_ctx_t* g) { hr_grad_give(g, 0, emit_part(g, hr_grad_upstream(g, 0), hr_grad_input_count(g) > 1)); }
 static void grad_part(hr_grad_ctx_t* g) {
   hr_value_t zeros = hr_emit_zeros_like(g, hr_grad_input(g, 0));
-  hr_grad_give(g, 0, emit_set(g, zeros, hr_grad_upstream(g, 0), hr_grad_input_count(g) > 1 ? 1 : -1));
+  hr_grad_give(g, 0, emit_set(g, zeros, hr_grad_upstream(g, 0), hr_grad_input_count(g) > 1));
 }
 static void grad_set(hr_grad_ctx_t* g) {
-  const int k_input = hr_grad_input_count(g) > 2 ? 2 : -1;
+  const int k_input = hr_grad_input_count(g) > 2 ? 2 : 0;
   hr_value_t dy = hr_grad_upstream(g, 0);
   if (hr_grad_wanted(g, 0)) hr_grad_give(g, 0, emit_set(g, dy, hr_emit_zeros_like(g, hr_grad_input(g, 1)), k_input));
   if (hr_grad_wanted(g, 1)) hr_grad_give(g, 1, emit_part(g, dy, k_input));

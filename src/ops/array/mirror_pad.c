@@ -161,7 +161,7 @@ static hr_status_t mirror_pad_grad(hr_kernel_ctx_t* k) {
   HR_TRY(hr_shape_check(&inside));
   HR_TRY(hr_tensor_clone(dy, &folded));
   hr_status_t status = NULL;
-  for (int d = 0; d < inside.rank && !status && dy->count > 0; ++d) {
+  for (int d = 0; d < inside.rank && !status; ++d) {
     status = axis_slabs(slabs, &dy->shape, &p, d, mirror->offset);
     for (int side = 0; side < 2 && !status; ++side)
       if (side ? p.after[d] : p.before[d]) fold_slab(&folded, &slabs[side], mirror->add);

@@ -148,7 +148,7 @@ static int plane_axis(const hr_iterate_t* it) {
   const int last = it->rank - 1;
   if (it->strides[0][last] != 1 || it->strides[1][last] == 1 || it->strides[1][last] == 0) return -1;
   for (int i = 0; i < last; ++i)
-    if (it->strides[1][i] == 1) return it->dims[i] >= 2 ? i : -1;
+    if (it->strides[1][i] == 1) return i;
   return -1;
 }
 

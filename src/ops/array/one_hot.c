@@ -56,7 +56,6 @@ static hr_status_t one_hot(hr_kernel_ctx_t* k) {
   for (int d = 0; d <= indices->shape.rank; ++d)
     HR_TRY(hr_shape_append(&shape, d < axis ? indices->shape.dims[d] : d == axis ? depth : indices->shape.dims[d - 1]));
   HR_TRY(hr_output(k, 0, &shape, &y));
-  if (y->count == 0) return NULL;
   HR_TRY(hr_move_fill(k, y, hr_input(k, 3)));
   const int64_t suffix = hr_shape_count_range(&shape, axis + 1, shape.rank);
   const size_t element = hr_dtype_size(y->dtype);

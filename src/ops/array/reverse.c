@@ -78,7 +78,7 @@ static hr_status_t reverse_axes(hr_kernel_ctx_t* k, uint32_t mask) {
   hr_move_t m = {.rank = 0};
   bool moves = false;
   for (int d = 0; d < x->shape.rank; ++d) moves = moves || (mask >> d & 1 && x->shape.dims[d] > 1);
-  if (!moves || x->count == 0) {
+  if (!moves) {
     hr_shape_t same;
     hr_shape_copy(&same, &x->shape);
     return hr_output_alias(k, 0, 0, &same);
@@ -151,7 +151,7 @@ static hr_status_t reverse_sequence(hr_kernel_ctx_t* k) {
                                    (long long)x->shape.dims[seq]);
   }
   HR_TRY(hr_output(k, 0, &x->shape, &y));
-  for (int64_t b = 0; b < lengths->count && y->count > 0; ++b) {
+  for (int64_t b = 0; b < lengths->count; ++b) {
     int64_t length;
     HR_TRY(hr_tensor_i64_at(lengths, b, &length));
     HR_TRY(move_positions(k, y, seq, batch, b, 0, length, true));

@@ -68,7 +68,6 @@ static hr_status_t roll(hr_kernel_ctx_t* k) {
   HR_TRY(read_shifts(k, &x->shape, shifts));
   for (int d = 0; d < x->shape.rank; ++d) moving |= (uint32_t)(shifts[d] != 0) << d;
   HR_TRY(hr_output(k, 0, &x->shape, &y));
-  if (x->count == 0) return NULL;
   for (uint32_t part = moving;; part = (part - 1) & moving) { /* all subsets of the moving axes */
     HR_TRY(roll_box(k, y, shifts, part));
     if (part == 0) return NULL;
