@@ -74,8 +74,9 @@ static void faults_ask(faults_t* f) {
 
 static void faults_differentiate(faults_t* f) {
   TF_Output dx = {NULL, 0};
-  if (f->feed_count && f->fetch_count && TF_OperationOutputType(f->fetches[0]) == TF_FLOAT && TF_OperationOutputType(f->feeds[0]) == TF_FLOAT)
-    TF_AddGradients(f->g, f->fetches, 1, f->feeds, 1, NULL, f->s, &dx);
+  const bool floats = f->feed_count && f->fetch_count && TF_OperationOutputType(f->fetches[0]) == TF_FLOAT &&
+                      TF_OperationOutputType(f->feeds[0]) == TF_FLOAT;
+  if (floats) TF_AddGradients(f->g, f->fetches, 1, f->feeds, 1, NULL, f->s, &dx);
   if (faults_ok(f) && dx.oper) f->fetches[f->fetch_count++] = dx;
 }
 
