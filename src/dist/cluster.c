@@ -41,7 +41,7 @@ static hr_status_t name_task(hr_cluster_t* c, hr_str_t job, int64_t index, int64
 /* An entry of JobDef.tasks: 1 index, 2 address. */
 static hr_status_t read_task(server_def_t* d, hr_str_t job, hr_cursor_t entry) {
   int64_t index = 0;
-  hr_str_t address = {"", 0};
+  hr_str_t address = HR_STR("");
   while (!hr_cursor_is_done(&entry)) {
     hr_field_t f;
     HR_TRY(hr_cursor_next(&entry, &f));
@@ -57,7 +57,7 @@ static hr_status_t read_task(server_def_t* d, hr_str_t job, hr_cursor_t entry) {
 }
 
 static hr_status_t read_job(server_def_t* d, hr_cursor_t span) {
-  hr_str_t job = {"", 0};
+  hr_str_t job = HR_STR("");
   for (hr_cursor_t c = span; !hr_cursor_is_done(&c);) { /* the name may come after the tasks */
     hr_field_t f;
     HR_TRY(hr_cursor_next(&c, &f));

@@ -103,7 +103,7 @@ static hr_status_t open_sessions(hr_cluster_backend_t* b, const backend_config_t
   hr_fanout_obey(f, cancel);
   hr_status_t status = NULL;
   for (int32_t i = 0; !status && i < b->task_count; ++i) {
-    hr_message_t request = {0};
+    hr_message_t request;
     if (!(status = session_request(b, c, b->tasks[i], &request)))
       hr_fanout_start(f, i, b->tasks[i], HR_WORKER_CreateWorkerSession, &request, b->control_deadline_ms, false);
   }
@@ -122,7 +122,7 @@ static void close_sessions(hr_cluster_backend_t* b) {
     hr_writer_str(&w, 1, hr_str(b->handle));
     char* bytes = NULL;
     size_t size = 0;
-    hr_message_t request = {0};
+    hr_message_t request;
     if (!(status = hr_strbuf_take(&w, &bytes, &size))) status = hr_message_of_bytes(bytes, size, &request);
     hr_strbuf_deinit(&w);
     if (!status) hr_fanout_start(f, i, b->tasks[i], HR_WORKER_DeleteWorkerSession, &request, b->control_deadline_ms, false);
@@ -192,7 +192,7 @@ void hr_cluster_backend_leave(hr_cluster_backend_t* b, hr_fanout_t* take_cleanup
 static hr_status_t find_self(hr_cursor_t cluster, hr_str_t address, hr_str_t* out_job, int32_t* out_index) {
   while (!hr_cursor_is_done(&cluster)) {
     hr_field_t job, f, entry;
-    hr_str_t name = {"", 0};
+    hr_str_t name = HR_STR("");
     HR_TRY(hr_cursor_next(&cluster, &job));
     for (hr_cursor_t c = job.span; job.key == HR_KEY_SPAN(1) && !hr_cursor_is_done(&c);) {
       HR_TRY(hr_cursor_next(&c, &f));
@@ -214,7 +214,7 @@ static hr_status_t use_own_cluster(hr_cluster_backend_t* b, const backend_config
   size_t at = target.size;
   while (at > 0 && target.data[at - 1] != '/') --at;
   const hr_str_t address = hr_str_slice(target, at, target.size);
-  hr_str_t job = {"", 0};
+  hr_str_t job = HR_STR("");
   int32_t index = 0;
   HR_TRY(find_self(c->cluster, address, &job, &index));
   if (job.size == 0)

@@ -68,7 +68,7 @@ static hr_status_t add_own(discovery_t* d, int32_t self, const hr_device_set_t* 
 }
 
 static hr_status_t read_device(discovery_t* d, const hr_cluster_t* cluster, int32_t task, hr_cursor_t c) {
-  hr_str_t name = {"", 0};
+  hr_str_t name = HR_STR("");
   uint64_t incarnation = 0;
   int64_t memory = 0;
   while (!hr_cursor_is_done(&c)) {

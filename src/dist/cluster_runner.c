@@ -32,7 +32,7 @@ static void cluster_unbind(hr_runner_t* base, hr_runner_binding_t* binding) {
 /* --- registering ---------------------------------------------------------------------------------------------------------------------- */
 
 static hr_str_t graph_options(const hr_cluster_backend_t* b) {
-  hr_str_t found = {"", 0};
+  hr_str_t found = HR_STR("");
   for (hr_cursor_t c = hr_cursor_make(b->config, b->config_size); !hr_cursor_is_done(&c);) {
     hr_field_t f;
     hr_status_t status = hr_cursor_next(&c, &f);
@@ -64,7 +64,7 @@ static hr_status_t read_handle(const hr_fanout_call_t* call, char** out) {
   hr_strbuf_t scratch;
   hr_strbuf_init(&scratch);
   hr_cursor_t c;
-  hr_str_t handle = {"", 0};
+  hr_str_t handle = HR_STR("");
   hr_status_t status = hr_message_reader_flat(hr_message_reader_make(&call->response), &scratch, &c);
   while (!status && !hr_cursor_is_done(&c)) {
     hr_field_t f;
@@ -89,7 +89,7 @@ static hr_status_t register_parts(hr_cluster_runner_t* r, hr_cancel_t* cancel) {
   hr_fanout_obey(f, cancel);
   hr_status_t status = NULL;
   for (int32_t i = 0; !status && i < r->graph.part_count; ++i) {
-    hr_message_t request = {0};
+    hr_message_t request;
     if (!(status = register_request(r, &r->graph.parts[i], &request)))
       hr_fanout_start(f, i, r->tasks[i], HR_WORKER_RegisterGraph, &request, b->control_deadline_ms, false);
   }
@@ -130,7 +130,7 @@ void hr_cluster_runner_deregister(hr_cluster_runner_t* r) {
   hr_fanout_t* f = NULL;
   hr_status_t status = hr_fanout_create(b->cluster, b->worker, r->graph.part_count, &f);
   for (int32_t i = 0; !status && i < r->graph.part_count && r->graph_handles[i]; ++i) {
-    hr_message_t request = {0};
+    hr_message_t request;
     if (!(status = deregister_request(r, i, &request)))
       hr_fanout_start(f, i, r->tasks[i], HR_WORKER_DeregisterGraph, &request, b->control_deadline_ms, false);
   }

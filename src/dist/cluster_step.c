@@ -139,7 +139,7 @@ static void start_parts(cluster_step_t* s) {
   for (int own = 0; own < 2; ++own) {
     for (int32_t i = 0; i < r->graph.part_count; ++i) {
       if ((r->tasks[i] == s->fanout->cluster->self) != (own == 1)) continue;
-      hr_message_t request = {0};
+      hr_message_t request;
       hr_status_t status = run_request(r, i, s->ask, &request);
       if (!status) {
         hr_fanout_start(s->fanout, i, r->tasks[i], HR_WORKER_RunGraph, &request, 0, false);
@@ -232,7 +232,7 @@ static void clean_up(hr_cluster_runner_t* r, const hr_fanout_t* step, int64_t st
     hr_message_builder_t m;
     hr_message_builder_init(&m);
     hr_writer_i64(&m.bytes, 1, step_id);
-    hr_message_t request = {0};
+    hr_message_t request;
     if (!(status = hr_message_builder_take(&m, &request)))
       hr_fanout_start(f, i, r->tasks[i], HR_WORKER_CleanupGraph, &request, b->control_deadline_ms, false);
   }

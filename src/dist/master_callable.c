@@ -62,7 +62,7 @@ typedef struct {
 /* The fields that the three requests share; feeds are left to `feeds`, when set. */
 static hr_status_t read_request(hr_master_job_t* j, hr_master_names_t* n, callable_request_t* r, bool makes,
                                 hr_status_t (*feed)(hr_master_names_t* n, hr_message_reader_t span)) {
-  *r = (callable_request_t){.session = {"", 0}};
+  *r = (callable_request_t){.session = HR_STR("")};
   hr_message_reader_t reader = hr_message_reader_make(j->request);
   while (!hr_message_reader_is_done(&reader)) {
     uint32_t key;

@@ -65,7 +65,7 @@ static hr_status_t list_cluster(hr_master_job_t* j) {
 hr_status_t hr_master_list_devices(hr_master_job_t* j) {
   texts_request_t r;
   hr_status_t status = read_texts(j, &r);
-  const hr_str_t handle = r.first.count ? r.first.data[r.first.count - 1] : (hr_str_t){"", 0};
+  const hr_str_t handle = r.first.count ? r.first.data[r.first.count - 1] : HR_STR("");
   if (!status) status = handle.size ? list_session(j, handle) : list_cluster(j);
   forget_texts(&r);
   return status;
@@ -85,7 +85,7 @@ static hr_status_t clean_tasks(hr_master_job_t* j, const texts_request_t* r, con
   hr_fanout_obey(f, j->cancel);
   hr_status_t status = NULL;
   for (int32_t i = 0; !status && i < count; ++i) {
-    hr_message_t request = {0};
+    hr_message_t request;
     if (!(status = clean_request(r, &request)))
       hr_fanout_start(f, i, tasks[i], HR_WORKER_CleanupAll, &request, m->options.control_deadline_ms, false);
   }

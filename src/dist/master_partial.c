@@ -90,7 +90,7 @@ static hr_status_t read_setup(hr_master_job_t* j, hr_master_names_t* n, hr_str_t
     uint32_t key;
     uint64_t value;
     hr_message_reader_t span;
-    hr_str_t text = {"", 0};
+    hr_str_t text = HR_STR("");
     HR_TRY(hr_message_reader_next(&r, &key, &value, &span));
     if ((key & 7) == HR_WIRE_SPAN) HR_TRY(hr_master_names_read(n, span, &text));
     switch (key) {

@@ -126,7 +126,7 @@ static hr_status_t answer_failure(hr_master_job_t* j, hr_status_t take_failure) 
 }
 
 hr_status_t hr_master_run_step(hr_master_job_t* j) {
-  step_request_t r = {.session = {"", 0}, .partial = {"", 0}};
+  step_request_t r = {.session = HR_STR(""), .partial = HR_STR("")};
   hr_master_names_init(&r.names);
   hr_status_t status = read_step(j->request, &r);
   if (!status) status = hr_request_ids_add(&j->m->ids, r.id);

@@ -62,7 +62,7 @@ static hr_status_t read_varint(hr_message_reader_t* r, uint64_t* out) {
     if (!r->left) return truncated();
     uint8_t byte;
     copy_bytes(r, &byte, 1);
-    if (shift < 64) v |= (uint64_t)(byte & 127) << shift;
+    v |= (uint64_t)(byte & 127) << shift; /* of the tenth byte one bit counts */
     if (byte < 128) {
       *out = v;
       return NULL;

@@ -25,7 +25,7 @@ hr_status_t hr_recv_tensor_request(const hr_recv_tensor_request_t* q, hr_message
 
 hr_status_t hr_recv_tensor_read_request(const hr_message_t* m, hr_strbuf_t* scratch, hr_recv_tensor_request_t* out) {
   hr_cursor_t c;
-  *out = (hr_recv_tensor_request_t){.key = {"", 0}};
+  *out = (hr_recv_tensor_request_t){.key = HR_STR("")};
   HR_TRY(hr_message_reader_flat(hr_message_reader_make(m), scratch, &c));
   while (!hr_cursor_is_done(&c)) {
     hr_field_t f;
@@ -81,6 +81,7 @@ static hr_status_t answer_other(const hr_tensor_t* t, hr_writer_t* take_fields, 
   hr_message_builder_t b;
   hr_message_builder_init(&b);
   hr_strbuf_add_str(&b.bytes, hr_strbuf_view(take_fields));
+  b.bytes.failed |= take_fields->failed;
   hr_strbuf_deinit(take_fields);
   hr_message_builder_tensor(&b, 1, t);
   return hr_message_builder_take(&b, out);

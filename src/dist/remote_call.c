@@ -81,7 +81,7 @@ static hr_status_t final_status(hr_status_t take_status, hr_cancel_t* cancel) {
 static bool waits_for_server(hr_master_method_t m) { return m == HR_MASTER_CreateSession || m == HR_MASTER_Reset; }
 
 static hr_status_t try_once(const hr_remote_peer_t* peer, const hr_remote_call_t* c, int64_t deadline_ms, hr_message_t* out_response) {
-  hr_message_t request = {0};
+  hr_message_t request;
   HR_TRY(c->make(c->arg, &request));
   bool found = false;
   if (peer->shortcut) {

@@ -33,7 +33,7 @@ static hr_status_t read_response(hr_remote_t* r, const hr_message_t* response) {
   hr_strbuf_t scratch;
   hr_strbuf_init(&scratch);
   hr_cursor_t c;
-  hr_str_t handle = {"", 0};
+  hr_str_t handle = HR_STR("");
   int64_t version = 0;
   hr_status_t status = hr_message_reader_flat(hr_message_reader_make(response), &scratch, &c);
   while (!status && !hr_cursor_is_done(&c)) {

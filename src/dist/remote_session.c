@@ -29,7 +29,7 @@ static hr_status_t make_handle_request(void* arg, hr_message_t* out) { /* ListDe
 }
 
 static hr_status_t read_device(hr_device_set_t* set, hr_cursor_t c, bool is_remote) {
-  hr_str_t name = {"", 0};
+  hr_str_t name = HR_STR("");
   uint64_t incarnation = 0;
   int64_t memory = 0;
   while (!hr_cursor_is_done(&c)) {

@@ -239,7 +239,7 @@ static hr_status_t read_partial_handle(const hr_message_t* response, char** out)
   hr_strbuf_t scratch;
   hr_strbuf_init(&scratch);
   hr_cursor_t c;
-  hr_str_t handle = {"", 0};
+  hr_str_t handle = HR_STR("");
   hr_status_t status = hr_message_reader_flat(hr_message_reader_make(response), &scratch, &c);
   while (!status && !hr_cursor_is_done(&c)) {
     hr_field_t f;

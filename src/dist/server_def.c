@@ -4,7 +4,7 @@
 #include "wire/cursor.h"
 
 static hr_status_t read_device_count(hr_cursor_t entry, hr_server_def_t* out) {
-  hr_str_t type = {"", 0};
+  hr_str_t type = HR_STR("");
   int64_t count = 0;
   while (!hr_cursor_is_done(&entry)) {
     hr_field_t f;
@@ -29,7 +29,7 @@ static hr_status_t read_config(hr_server_def_t* out) {
 hr_status_t hr_server_def_decode(const void* data, size_t size, hr_server_def_t* out) {
   hr_cursor_t c = hr_cursor_make(data, size);
   int64_t port = 0;
-  *out = (hr_server_def_t){.protocol = {"", 0}, .default_config = {"", 0}};
+  *out = (hr_server_def_t){.protocol = HR_STR(""), .default_config = HR_STR("")};
   while (!hr_cursor_is_done(&c)) {
     hr_field_t f;
     HR_TRY(hr_cursor_next(&c, &f));

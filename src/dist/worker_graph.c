@@ -83,7 +83,7 @@ static bool must_run(const hr_node_t* n) {
 static hr_status_t make_program(hr_worker_graph_t* g, hr_str_t config, hr_program_t* out) {
   hr_session_options_init(&g->options);
   HR_TRY(hr_session_options_decode(&g->options, config.data, config.size));
-  g->options.config = (hr_str_t){"", 0}; /* the request's bytes */
+  g->options.config = HR_STR(""); /* the request's bytes */
   hr_node_t** targets = hr_alloc_array((size_t)g->graph->nodes.count + 1, sizeof *targets);
   if (!targets) return hr_status_out_of_memory();
   hr_prune_request_t request = {.targets = targets};
@@ -168,7 +168,7 @@ static hr_status_t read_register(const hr_message_t* request, graph_request_t* q
 }
 
 static hr_status_t register_graph(hr_worker_op_t* op, hr_writer_t* answer) {
-  graph_request_t q = {.session = {"", 0}, .graph = {"", 0}, .config = {"", 0}};
+  graph_request_t q = {.session = HR_STR(""), .graph = HR_STR(""), .config = HR_STR("")};
   hr_worker_session_t* s = NULL;
   hr_worker_graph_t* g = NULL;
   hr_strbuf_init(&q.scratch);
@@ -212,7 +212,7 @@ static hr_status_t read_deregister(const hr_message_t* request, graph_request_t*
 }
 
 void hr_worker_deregister_graph(hr_worker_op_t* op) {
-  graph_request_t q = {.session = {"", 0}, .graph = {"", 0}};
+  graph_request_t q = {.session = HR_STR(""), .graph = HR_STR("")};
   hr_worker_session_t* s = NULL;
   hr_worker_graph_t* g = NULL;
   hr_strbuf_init(&q.scratch);

@@ -39,7 +39,7 @@ _Static_assert(sizeof(run_op_t) <= HR_WORKER_OP_BYTES, "an op's memory is of one
 static hr_status_t read_text(run_op_t* r, hr_message_reader_t span, hr_str_t* out) { return hr_message_reader_text(span, &r->arena, out); }
 
 static hr_status_t read_feed(run_op_t* r, hr_message_reader_t span) {
-  run_feed_t feed = {.name = {"", 0}};
+  run_feed_t feed = {.name = HR_STR("")};
   hr_status_t status = NULL;
   while (!status && !hr_message_reader_is_done(&span)) {
     uint32_t key;

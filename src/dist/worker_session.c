@@ -135,7 +135,7 @@ void hr_worker_session_remove_all(hr_worker_t* w) {
 /* --- finding ---------------------------------------------------------------------------------------------------------------------- */
 
 static hr_status_t find_unnamed(hr_worker_t* w, hr_worker_session_t** out) {
-  const session_request_t none = {.handle = {"", 0}, .master_task = {"", 0}};
+  const session_request_t none = {.handle = HR_STR(""), .master_task = HR_STR("")};
   if (!w->unnamed) HR_TRY(create_session(w, &none, &w->unnamed));
   *out = w->unnamed;
   return NULL;
@@ -226,7 +226,7 @@ static hr_status_t open_session(hr_worker_t* w, const session_request_t* q) {
 }
 
 void hr_worker_create_session(hr_worker_op_t* op) {
-  session_request_t q = {.handle = {"", 0}, .server_def = {"", 0}, .master_task = {"", 0}};
+  session_request_t q = {.handle = HR_STR(""), .server_def = HR_STR(""), .master_task = HR_STR("")};
   hr_strbuf_init(&q.scratch);
   hr_status_t status = read_session_request(&op->call->request, &q);
   if (!status) status = open_session(op->w, &q);
@@ -235,7 +235,7 @@ void hr_worker_create_session(hr_worker_op_t* op) {
 }
 
 void hr_worker_delete_session(hr_worker_op_t* op) {
-  session_request_t q = {.handle = {"", 0}, .server_def = {"", 0}, .master_task = {"", 0}};
+  session_request_t q = {.handle = HR_STR(""), .server_def = HR_STR(""), .master_task = HR_STR("")};
   hr_strbuf_init(&q.scratch);
   hr_status_t status = read_session_request(&op->call->request, &q);
   hr_worker_session_t* s = status ? NULL : take_session(op->w, q.handle);
