@@ -22,7 +22,7 @@ typedef struct hr_message {
 /* Takes hr_alloc'ed bytes, also on failure. */
 HR_MUST_USE hr_status_t hr_message_of_bytes(char* take_bytes, size_t size, hr_message_t* out);
 HR_MUST_USE hr_status_t hr_message_add(hr_message_t* m, hr_slice_t take_slice);
-HR_MUST_USE hr_status_t hr_message_join(const hr_message_t* m, char** out_bytes, size_t* out_size); /* a flat copy and a NUL; free with hr_free */
+HR_MUST_USE hr_status_t hr_message_join(const hr_message_t* m, char** out_bytes, size_t* out_size); /* flat, and a NUL; hr_free it */
 size_t hr_message_size(const hr_message_t* m);
 void hr_message_deinit(hr_message_t* m);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of slices, without a transport: what builders write byte by byte and which memory it lies in; what readers make of the same bytes
- * however they are cut into slices; the messages of RecvTensor. */
+/* Messages of slices, without a transport: what builders write byte by byte and which memory it lies in; what readers make of the same
+ * bytes however they are cut into slices; the messages of RecvTensor. */
 #define HR_TEST_LEAKS_CHECKED
 #include "dist/message_builder.h"
 #include "dist/message_reader.h"
