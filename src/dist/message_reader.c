@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorProto = 1 dtype, 2 tensor_shape, 4 tensor_content; whatever else it has is read by the general decoder from gathered bytes. */
+/* TensorProto = 1 dtype, 2 tensor_shape, 4 tensor_content; without the whole content it is read by the general decoder from gathered bytes. */
 #include "dist/message_reader.h"
 #include "dist/message_builder.h"
 #include "base/alloc.h"
@@ -7,7 +7,6 @@
 #include "wire/tensor_proto.h"
 
 enum { SPLAT_BYTES = 1 << 28 }; /* a value that its message only claims ("a million zeros") is no larger */
-enum { GATHER_BYTES = 4096 }; /* a tensor up to here is gathered and decoded in one go */
 
 static void settle(hr_message_reader_t* r) { /* onto a slice that has a byte to read */
   while (r->left && r->at >= r->message->slices[r->slice].size) {
@@ -72,9 +71,8 @@ static hr_status_t read_varint(hr_message_reader_t* r, uint64_t* out) {
 }
 
 static hr_status_t read_fixed(hr_message_reader_t* r, size_t size, uint64_t* out) {
-  *out = 0;
   if (r->left < size) return truncated();
-  copy_bytes(r, out, size); /* little endian, as this machine is */
+  copy_bytes(r, out, size); /* little endian, as this machine is; the bytes above are 0 already */
   return NULL;
 }
 
@@ -156,11 +154,10 @@ typedef struct {
   uint64_t dtype;
   hr_shape_t shape;
   hr_message_reader_t content;
-  bool plain; /* dtype, shape and content, and nothing else */
 } tensor_head_t;
 
 static hr_status_t read_head(hr_message_reader_t r, tensor_head_t* h) {
-  *h = (tensor_head_t){.plain = true};
+  *h = (tensor_head_t){0};
   hr_strbuf_t scratch;
   hr_strbuf_init(&scratch);
   hr_status_t status = NULL;
@@ -176,18 +173,17 @@ static hr_status_t read_head(hr_message_reader_t r, tensor_head_t* h) {
         if (!(status = hr_message_reader_flat(span, &scratch, &flat))) status = hr_shape_proto_decode(flat, &h->shape);
         break;
       case HR_KEY_SPAN(4): h->content = span; break;
-      default: h->plain = false;
     }
   }
   hr_strbuf_deinit(&scratch);
   return status;
 }
 
-/* Whether the content is all of the tensor's bytes, as they lie in memory. A bool's bytes are looked at one by one by the decoder. */
+/* Whether the content is all of the tensor's bytes, as they lie in memory: then nothing else counts. A bool's bytes are looked at one by one
+ * by the decoder. */
 static bool head_is_whole(const tensor_head_t* h) {
   size_t bytes;
-  if (!h->plain || h->dtype == 0 || h->dtype >= HR_DTYPE_COUNT || !hr_dtype_is_plain((hr_dtype_t)h->dtype) || h->dtype == HR_BOOL)
-    return false;
+  if (h->dtype == 0 || h->dtype >= HR_DTYPE_COUNT || !hr_dtype_is_plain((hr_dtype_t)h->dtype) || h->dtype == HR_BOOL) return false;
   return hr_size_mul((size_t)hr_shape_count(&h->shape), hr_dtype_size((hr_dtype_t)h->dtype), &bytes) && bytes == h->content.left;
 }
 
@@ -213,7 +209,7 @@ static bool share_slice(const tensor_head_t* h, bool share, hr_tensor_t* out) {
 }
 
 hr_status_t hr_message_reader_tensor(hr_message_reader_t r, bool share, hr_tensor_t* out) {
-  if (r.left <= GATHER_BYTES && whole_in_slice(&r)) return decode_gathered(r, out);
+  if (whole_in_slice(&r)) return decode_gathered(r, out); /* no slice is the body alone */
   tensor_head_t h;
   HR_TRY(read_head(r, &h));
   if (!head_is_whole(&h)) return decode_gathered(r, out);

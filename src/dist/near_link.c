@@ -39,12 +39,11 @@ typedef struct hr_near_sending { /* what the socket had no room for */
 /* The sizes of the pieces; their number. All in one when they are too many. */
 static uint32_t split_pieces(const hr_message_t* m, uint64_t* out_sizes, uint64_t* out_bytes) {
   uint32_t count = 0;
-  bool is_open = false; /* the last piece takes small slices */
   *out_bytes = hr_message_size(m);
   for (int32_t i = 0; i < m->count; ++i) {
     const size_t size = m->slices[i].size;
     if (size == 0) continue;
-    if (size <= OWN_BYTES && is_open && out_sizes[count - 1] + size <= OWN_BYTES) {
+    if (count && out_sizes[count - 1] + size <= OWN_BYTES) {
       out_sizes[count - 1] += size;
       continue;
     }
@@ -52,7 +51,6 @@ static uint32_t split_pieces(const hr_message_t* m, uint64_t* out_sizes, uint64_
       out_sizes[0] = *out_bytes;
       return 1;
     }
-    is_open = size <= OWN_BYTES;
     out_sizes[count++] = size;
   }
   return count;
