@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TensorProto = 1 dtype, 2 tensor_shape, 4 tensor_content; without the whole content it is read by the general decoder from gathered bytes. */
+/* TensorProto = 1 dtype, 2 tensor_shape, 4 tensor_content; unless that is whole, the general decoder reads it from gathered bytes. */
 #include "dist/message_reader.h"
 #include "dist/message_builder.h"
 #include "base/alloc.h"
@@ -179,8 +179,8 @@ static hr_status_t read_head(hr_message_reader_t r, tensor_head_t* h) {
   return status;
 }
 
-/* Whether the content is all of the tensor's bytes, as they lie in memory: then nothing else counts. A bool's bytes are looked at one by one
- * by the decoder. */
+/* Whether the content is all of the tensor's bytes, as they lie in memory: then nothing else counts. A bool's bytes are looked at one by
+ * one by the decoder. */
 static bool head_is_whole(const tensor_head_t* h) {
   size_t bytes;
   if (h->dtype == 0 || h->dtype >= HR_DTYPE_COUNT || !hr_dtype_is_plain((hr_dtype_t)h->dtype) || h->dtype == HR_BOOL) return false;

@@ -2,99 +2,20 @@
 /* A master and a worker whose answers are written here: what it is asked field by field, and what becomes of answers that are right, of
  * another release, refusals, or nonsense. The master's own task is a real one. */
 #define HR_TEST_LEAKS_CHECKED
-#include "base/clock.h"
-#include "dist/compare.h"
 #include "dist/master.h"
-#include "wire/tensor_proto.h"
-#include "wire/writer.h"
+#include "dist/stage.h"
 
 #define OWN "/job:worker/replica:0/task:0"
 #define PS "/job:ps/replica:0/task:0"
-#define BYTES(text) {text, sizeof(text) - 1}
 
 typedef struct {
-  hr_str_t answer;   /* bytes */
-  hr_code_t code;    /* unless it is OK */
-  const char* says;
-} line_t;
-typedef struct {
-  hr_worker_method_t method;
-  hr_str_t request;  /* own bytes */
-} heard_t;
-enum { HEARD_MOST = 64 };
-
-typedef struct {
-  const hr_transport_t* transport;
-  hr_listener_t* listener;
-  char address[64], handle[17];
+  stage_t stage;
+  char handle[17];
   hr_cluster_t* cluster;
   hr_worker_t* worker;
   hr_master_t* master;
-  line_t lines[HR_WORKER_METHOD_COUNT];
-  hr_mutex_t mu;     /* guards what follows */
-  hr_cond_t changed;
-  heard_t heard[HEARD_MOST];
-  int count;
   hr_strbuf_t out;   /* the master's last answer */
 } play_t;
-
-static void serve(void* arg, hr_request_t* r) {
-  play_t* p = arg;
-  int method = 0;
-  while (method < HR_WORKER_METHOD_COUNT && !hr_str_has_suffix(r->method, hr_str(hr_worker_method_names[method]))) ++method;
-  if (!HR_CHECK(method < HR_WORKER_METHOD_COUNT) || !HR_CHECK(p->count < HEARD_MOST)) method = 0;
-  char* bytes = NULL;
-  size_t size = 0;
-  HR_CHECK_OK(hr_message_join(&r->message, &bytes, &size));
-  const line_t* line = &p->lines[method];
-  hr_message_t m = {0};
-  hr_status_t status = line->code ? hr_status_create(line->code, "there.c", 1, "%s", line->says) : NULL;
-  if (!status) HR_CHECK_OK(hr_message_of_bytes(hr_alloc_copy(line->answer.data, line->answer.size), line->answer.size, &m));
-  hr_mutex_lock(&p->mu);
-  p->heard[p->count++] = (heard_t){(hr_worker_method_t)method, {bytes, size}};
-  hr_cond_wake_all(&p->changed);
-  hr_mutex_unlock(&p->mu);
-  p->transport->reply(r, status, status ? NULL : &m);
-}
-
-static void forget(play_t* p) {
-  hr_mutex_lock(&p->mu);
-  for (int i = 0; i < p->count; ++i) hr_free((void*)(uintptr_t)p->heard[i].request.data);
-  p->count = 0;
-  hr_mutex_unlock(&p->mu);
-}
-
-static int heard(play_t* p, hr_worker_method_t method) {
-  int n = 0;
-  hr_mutex_lock(&p->mu);
-  for (int i = 0; i < p->count; ++i) n += p->heard[i].method == method;
-  hr_mutex_unlock(&p->mu);
-  return n;
-}
-/* The last such request, waited for; its bytes are there until `forget`. */
-static hr_str_t request_of(play_t* p, hr_worker_method_t method) {
-  hr_str_t found = {NULL, 0};
-  const int64_t until = hr_clock_now_ns() + INT64_C(10000000000);
-  hr_mutex_lock(&p->mu);
-  do {
-    for (int i = 0; i < p->count; ++i)
-      if (p->heard[i].method == method) found = p->heard[i].request;
-  } while (!found.data && hr_cond_wait_until(&p->changed, &p->mu, until));
-  hr_mutex_unlock(&p->mu);
-  HR_CHECK(found.data != NULL);
-  return found;
-}
-
-/* "1 2 8": the numbers of the fields in their order. */
-static bool has_fields(hr_str_t message, const char* numbers) {
-  char text[200] = "";
-  for (hr_cursor_t c = hr_cursor_make(message.data, message.size); !hr_cursor_is_done(&c);) {
-    hr_field_t f;
-    if (!HR_CHECK_OK(hr_cursor_next(&c, &f))) return false;
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u", *text ? " " : "", f.key >> 3);
-  }
-  return HR_CHECK_STR(text, numbers);
-}
 
 /* --- life ----------------------------------------------------------------------------------------------------------------------------- */
 
@@ -110,7 +31,7 @@ static void write_job(hr_writer_t* w, const char* name, const char* address) {
 
 #define STATUS_OF_PS "\x0a\x32\x0a\x25" PS "/device:CPU:0" "\x20\x63\x31\x05\x00\x00\x00\x00\x00\x00\x00"
 
-static const line_t good_lines[HR_WORKER_METHOD_COUNT] = {
+static const stage_line_t good_lines[HR_WORKER_METHOD_COUNT] = {
     [HR_WORKER_GetStatus] = {.answer = BYTES(STATUS_OF_PS)},
     [HR_WORKER_RegisterGraph] = {.answer = BYTES("\x0a\x02H1")},
     [HR_WORKER_RunGraph] = {.answer = BYTES("\xc0\x3e\x01")}, /* settled */
@@ -118,24 +39,18 @@ static const line_t good_lines[HR_WORKER_METHOD_COUNT] = {
 };
 
 static bool open_play(play_t* p) {
-  int port = 0;
   memset(p, 0, sizeof *p);
-  memcpy(p->lines, good_lines, sizeof good_lines);
-  hr_mutex_init(&p->mu);
-  hr_cond_init(&p->changed);
   hr_strbuf_init(&p->out);
-  if (!HR_CHECK_OK(hr_transport_find(HR_STR("inproc"), &p->transport))) return false;
-  if (!HR_CHECK_OK(p->transport->listen(HR_STR("stage"), 0, NULL, NULL, serve, p, &p->listener, &port))) return false;
-  snprintf(p->address, sizeof p->address, "stage:%d", port);
+  if (!stage_open(&p->stage, hr_worker_method_names, HR_WORKER_METHOD_COUNT, good_lines)) return false;
   hr_writer_t def;
   hr_strbuf_init(&def);
   hr_writer_mark_t cluster = hr_writer_begin(&def, 1, 200);
   write_job(&def, "worker", "nowhere:1");
-  write_job(&def, "ps", p->address);
+  write_job(&def, "ps", p->stage.address);
   hr_writer_end(&def, cluster, 200);
   hr_writer_str(&def, 2, HR_STR("worker"));
   hr_writer_str(&def, 5, HR_STR("inproc"));
-  hr_status_t status = hr_cluster_create(def.data, def.size, p->transport, NULL, HR_STR(""), &p->cluster);
+  hr_status_t status = hr_cluster_create(def.data, def.size, p->stage.transport, NULL, HR_STR(""), &p->cluster);
   hr_strbuf_deinit(&def);
   if (!HR_CHECK_OK(status)) return false;
   const hr_worker_options_t w = {.cluster = p->cluster};
@@ -151,11 +66,8 @@ static void close_play(play_t* p) {
   hr_master_destroy(p->master);
   hr_worker_release(p->worker);
   hr_cluster_release(p->cluster);
-  if (p->listener) p->transport->stop(p->listener, 1000);
-  forget(p);
+  stage_close(&p->stage);
   hr_strbuf_deinit(&p->out);
-  hr_cond_deinit(&p->changed);
-  hr_mutex_deinit(&p->mu);
 }
 
 static hr_status_t ask(play_t* p, hr_master_method_t method, hr_writer_t* take_request) {
@@ -170,12 +82,6 @@ static hr_status_t ask(play_t* p, hr_master_method_t method, hr_writer_t* take_r
   hr_free(bytes);
   hr_message_deinit(&response);
   return status;
-}
-
-static hr_writer_t empty(void) {
-  hr_writer_t w;
-  hr_strbuf_init(&w);
-  return w;
 }
 
 /* x: a placeholder; y = x + x, z = x - x and n, which does nothing, on the other task. */
@@ -202,7 +108,7 @@ static void write_graph(hr_writer_t* w, uint32_t number) {
 }
 
 static hr_status_t open_session(play_t* p, hr_str_t config) {
-  hr_writer_t w = empty();
+  hr_writer_t w = stage_writer();
   write_graph(&w, 1);
   if (config.size) hr_writer_str(&w, 2, config);
   hr_status_t status = ask(p, HR_MASTER_CreateSession, &w);
@@ -219,7 +125,7 @@ static void write_scalar(hr_writer_t* w, uint32_t number, float value) {
   hr_tensor_release(&t);
 }
 static hr_status_t run(play_t* p, const char* feed, const char* fetch, const char* target, hr_str_t options) {
-  hr_writer_t w = empty();
+  hr_writer_t w = stage_writer();
   hr_writer_str(&w, 1, hr_str(p->handle));
   if (*feed) {
     hr_writer_mark_t m = hr_writer_begin(&w, 2, 64);
@@ -246,40 +152,41 @@ HR_TEST(what_a_step_asks_a_worker) {
   static const hr_str_t config = BYTES("\x52\x02\x18\x01"); /* graph_options { optimizer of old } */
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, config))) {
-    HR_CHECK_EQ_U64(request_of(&p, HR_WORKER_GetStatus).size, 0);
-    const hr_str_t session = request_of(&p, HR_WORKER_CreateWorkerSession);
-    has_fields(session, "1 2 5 6");
+    HR_CHECK_EQ_U64(stage_request(&p.stage, HR_WORKER_GetStatus).size, 0);
+    const hr_str_t session = stage_request(&p.stage, HR_WORKER_CreateWorkerSession);
+    stage_fields(session, "1 2 5 6");
     HR_CHECK_VIEW(compare_field(session, HR_KEY_SPAN(1)), p.handle);
     HR_REQUIRE_OK(step(&p));
     check_fetched(&p, 42);
-    const hr_str_t graph = request_of(&p, HR_WORKER_RegisterGraph);
-    has_fields(graph, "1 2 4 5 6 8");
+    const hr_str_t graph = stage_request(&p.stage, HR_WORKER_RegisterGraph);
+    stage_fields(graph, "1 2 4 5 6 8");
     HR_CHECK_VIEW(compare_field(graph, HR_KEY_SPAN(1)), p.handle);
     HR_CHECK_VIEW(compare_field(graph, HR_KEY_SPAN(4)), "\x18\x01");
     HR_CHECK_EQ_U64(compare_field(graph, HR_KEY_SPAN(5)).size, 0);
     HR_CHECK_EQ_I64(compare_number(graph, HR_KEY_VARINT(6)), 1);
     HR_CHECK(hr_str_equal(compare_field(graph, HR_KEY_SPAN(8)), config));
-    const hr_str_t first = request_of(&p, HR_WORKER_RunGraph);
-    has_fields(first, "1 2 5 8 9 10 11 1000");
+    const hr_str_t first = stage_request(&p.stage, HR_WORKER_RunGraph);
+    stage_fields(first, "1 2 5 8 9 10 11 1000");
     HR_CHECK_VIEW(compare_field(first, HR_KEY_SPAN(1)), "H1");
     HR_CHECK_EQ_U64(compare_field(first, HR_KEY_SPAN(5)).size, 0);
     HR_CHECK_VIEW(compare_field(first, HR_KEY_SPAN(8)), p.handle);
     HR_CHECK(compare_number(first, HR_KEY_VARINT(9)) == 1 && compare_number(first, HR_KEY_VARINT(10)) == 1);
     HR_CHECK(compare_number(first, HR_KEY_VARINT(11)) != 0 && compare_number(first, HR_KEY_VARINT(1000)) == 1);
     const int64_t id = compare_number(first, HR_KEY_VARINT(2));
-    const hr_str_t value = request_of(&p, HR_WORKER_RecvTensor);
+    const hr_str_t value = stage_request(&p.stage, HR_WORKER_RecvTensor);
     HR_CHECK(id > 0 && compare_number(value, HR_KEY_VARINT(1)) == id && compare_number(value, HR_KEY_VARINT(7)) != 0);
     HR_CHECK(hr_str_has_prefix(compare_field(value, HR_KEY_SPAN(2)), HR_STR(PS "/device:CPU:0;0000000000000005;" OWN "/device:CPU:0;")));
     HR_REQUIRE_OK(step(&p));
-    const hr_str_t second = request_of(&p, HR_WORKER_RunGraph);
+    const hr_str_t second = stage_request(&p.stage, HR_WORKER_RunGraph);
     HR_CHECK(compare_number(second, HR_KEY_VARINT(2)) != id);
     HR_CHECK(compare_number(second, HR_KEY_VARINT(11)) != compare_number(first, HR_KEY_VARINT(11)));
-    HR_CHECK(heard(&p, HR_WORKER_RegisterGraph) == 1 && heard(&p, HR_WORKER_RunGraph) == 2 && heard(&p, HR_WORKER_CleanupGraph) == 0);
-    hr_writer_t w = empty();
+    HR_CHECK(stage_count(&p.stage, HR_WORKER_RegisterGraph) == 1 && stage_count(&p.stage, HR_WORKER_RunGraph) == 2);
+    HR_CHECK_EQ_I64(stage_count(&p.stage, HR_WORKER_CleanupGraph), 0);
+    hr_writer_t w = stage_writer();
     hr_writer_str(&w, 1, hr_str(p.handle));
     HR_CHECK_OK(ask(&p, HR_MASTER_CloseSession, &w));
-    const hr_str_t close = request_of(&p, HR_WORKER_DeleteWorkerSession);
-    has_fields(close, "1");
+    const hr_str_t close = stage_request(&p.stage, HR_WORKER_DeleteWorkerSession);
+    stage_fields(close, "1");
     HR_CHECK_VIEW(compare_field(close, HR_KEY_SPAN(1)), p.handle);
   }
   close_play(&p);
@@ -291,15 +198,15 @@ HR_TEST(a_worker_of_another_kind_is_told_to_clean_up) {
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, HR_STR("")))) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-      p.lines[HR_WORKER_RunGraph].answer = rows[i].answer;
-      forget(&p);
+      p.stage.lines[HR_WORKER_RunGraph].answer = rows[i].answer;
+      stage_forget(&p.stage);
       if (!HR_CHECK_OK(step(&p))) continue;
-      const int64_t id = compare_number(request_of(&p, HR_WORKER_RunGraph), HR_KEY_VARINT(2));
+      const int64_t id = compare_number(stage_request(&p.stage, HR_WORKER_RunGraph), HR_KEY_VARINT(2));
       if (rows[i].cleans) {
-        const hr_str_t request = request_of(&p, HR_WORKER_CleanupGraph);
-        has_fields(request, "1");
+        const hr_str_t request = stage_request(&p.stage, HR_WORKER_CleanupGraph);
+        stage_fields(request, "1");
         HR_CHECK_EQ_I64(compare_number(request, HR_KEY_VARINT(1)), id);
-      } else HR_CHECK_EQ_I64(heard(&p, HR_WORKER_CleanupGraph), 0);
+      } else HR_CHECK_EQ_I64(stage_count(&p.stage, HR_WORKER_CleanupGraph), 0);
     }
   }
   close_play(&p);
@@ -309,25 +216,26 @@ HR_TEST(a_part_of_another_task_alone) {
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, HR_STR("")))) {
     HR_CHECK_OK(run(&p, "", "", "n", HR_STR("")));
-    has_fields(request_of(&p, HR_WORKER_RunGraph), "1 2 5 8 9 10 11 1000");
-    forget(&p);
+    stage_fields(stage_request(&p.stage, HR_WORKER_RunGraph), "1 2 5 8 9 10 11 1000");
+    stage_forget(&p.stage);
     HR_CHECK_OK(run(&p, "x:0", "", "n", HR_STR(""))); /* what is fed is for nothing there */
-    has_fields(request_of(&p, HR_WORKER_RunGraph), "1 2 5 8 9 10 11 1000");
-    p.lines[HR_WORKER_RunGraph] = (line_t){.code = HR_DATA_LOSS, .says = "lost"};
+    stage_fields(stage_request(&p.stage, HR_WORKER_RunGraph), "1 2 5 8 9 10 11 1000");
+    p.stage.lines[HR_WORKER_RunGraph] = (stage_line_t){.code = HR_DATA_LOSS, .says = "lost"};
     HR_CHECK_CODE(run(&p, "", "", "n", HR_STR("")), HR_DATA_LOSS, "lost");
   }
   close_play(&p);
 }
 
 HR_TEST(steps_that_are_watched) {
-  static const struct { hr_str_t options; bool watches; } rows[] = {{BYTES("\x08\x03"), true}, {BYTES("\x08\x01"), true}, {BYTES(""), false}};
+  static const struct { hr_str_t options; bool watches; } rows[] = {
+      {BYTES("\x08\x03"), true}, {BYTES("\x08\x01"), true}, {BYTES(""), false}};
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, HR_STR("")))) {
-    p.lines[HR_WORKER_RunGraph].answer = (hr_str_t)BYTES("\x12\x0e\x0a\x0c\x0a\x0a" "some place" "\xc0\x3e\x01");
+    p.stage.lines[HR_WORKER_RunGraph].answer = (hr_str_t)BYTES("\x12\x0e\x0a\x0c\x0a\x0a" "some place" "\xc0\x3e\x01");
     for (int i = 0; i < 3; ++i) {
-      forget(&p);
+      stage_forget(&p.stage);
       if (!HR_CHECK_OK(run(&p, "x:0", "y:0", "", rows[i].options))) continue;
-      const hr_str_t opts = compare_field(request_of(&p, HR_WORKER_RunGraph), HR_KEY_SPAN(5));
+      const hr_str_t opts = compare_field(stage_request(&p.stage, HR_WORKER_RunGraph), HR_KEY_SPAN(5));
       HR_CHECK(hr_str_equal(opts, rows[i].watches ? HR_STR("\x18\x01") : HR_STR("")));
       HR_CHECK_EQ_I64(memmem(p.out.data, p.out.size, "some place", 10) != NULL, rows[i].watches);
     }
@@ -336,7 +244,7 @@ HR_TEST(steps_that_are_watched) {
 }
 
 static hr_status_t piece(play_t* p, hr_str_t handle, const char* feed, const char* fetch) {
-  hr_writer_t w = empty();
+  hr_writer_t w = stage_writer();
   hr_writer_str(&w, 1, hr_str(p->handle));
   if (*feed) {
     hr_writer_mark_t m = hr_writer_begin(&w, 2, 64);
@@ -352,8 +260,8 @@ static hr_status_t piece(play_t* p, hr_str_t handle, const char* feed, const cha
 HR_TEST(pieces_of_a_partial_run) {
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, HR_STR("")))) {
-    p.lines[HR_WORKER_RunGraph].answer = HR_STR("");
-    hr_writer_t w = empty();
+    p.stage.lines[HR_WORKER_RunGraph].answer = HR_STR("");
+    hr_writer_t w = stage_writer();
     static const struct { uint32_t number; const char* name; } fields[] = {{2, "x:0"}, {3, "y:0"}, {3, "z:0"}};
     hr_writer_str(&w, 1, hr_str(p.handle));
     for (int i = 0; i < 3; ++i) hr_writer_str(&w, fields[i].number, hr_str(fields[i].name));
@@ -362,18 +270,18 @@ HR_TEST(pieces_of_a_partial_run) {
     snprintf(handle, sizeof handle, "%.*s", HR_STR_ARG(compare_field(hr_strbuf_view(&p.out), HR_KEY_SPAN(1))));
     HR_REQUIRE_OK(piece(&p, hr_str(handle), "x:0", "y:0"));
     check_fetched(&p, 42);
-    hr_str_t request = request_of(&p, HR_WORKER_RunGraph);
-    has_fields(request, "1 2 5 6 8 9 10 11");
+    hr_str_t request = stage_request(&p.stage, HR_WORKER_RunGraph);
+    stage_fields(request, "1 2 5 6 8 9 10 11");
     const int64_t id = compare_number(request, HR_KEY_VARINT(2));
     HR_CHECK_EQ_I64(compare_number(request, HR_KEY_VARINT(6)), 1);
-    HR_CHECK_EQ_I64(heard(&p, HR_WORKER_CleanupGraph), 0);
+    HR_CHECK_EQ_I64(stage_count(&p.stage, HR_WORKER_CleanupGraph), 0);
     HR_REQUIRE_OK(piece(&p, hr_str(handle), "", "z:0"));
-    request = request_of(&p, HR_WORKER_RunGraph);
-    has_fields(request, "1 2 5 6 7 8 9 10 11");
+    request = stage_request(&p.stage, HR_WORKER_RunGraph);
+    stage_fields(request, "1 2 5 6 7 8 9 10 11");
     HR_CHECK(compare_number(request, HR_KEY_VARINT(7)) == 1 && compare_number(request, HR_KEY_VARINT(2)) == id);
-    HR_CHECK_EQ_I64(compare_number(request_of(&p, HR_WORKER_CleanupGraph), HR_KEY_VARINT(1)), id);
-    request = request_of(&p, HR_WORKER_DeregisterGraph);
-    has_fields(request, "1 2 3");
+    HR_CHECK_EQ_I64(compare_number(stage_request(&p.stage, HR_WORKER_CleanupGraph), HR_KEY_VARINT(1)), id);
+    request = stage_request(&p.stage, HR_WORKER_DeregisterGraph);
+    stage_fields(request, "1 2 3");
     HR_CHECK_VIEW(compare_field(request, HR_KEY_SPAN(1)), "H1");
     HR_CHECK_VIEW(compare_field(request, HR_KEY_SPAN(2)), p.handle);
     HR_CHECK_EQ_I64(compare_number(request, HR_KEY_VARINT(3)), 1);
@@ -391,15 +299,15 @@ HR_TEST(resets) {
   play_t p;
   if (open_play(&p)) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-      hr_writer_t w = empty();
+      hr_writer_t w = stage_writer();
       hr_strbuf_add_str(&w, rows[i].request);
-      forget(&p);
+      stage_forget(&p.stage);
       HR_CHECK_OK(ask(&p, HR_MASTER_Reset, &w));
-      HR_CHECK_EQ_I64(heard(&p, HR_WORKER_CleanupAll), rows[i].is_asked);
-      if (rows[i].is_asked) HR_CHECK(hr_str_equal(request_of(&p, HR_WORKER_CleanupAll), rows[i].asked));
+      HR_CHECK_EQ_I64(stage_count(&p.stage, HR_WORKER_CleanupAll), rows[i].is_asked);
+      if (rows[i].is_asked) HR_CHECK(hr_str_equal(stage_request(&p.stage, HR_WORKER_CleanupAll), rows[i].asked));
     }
-    p.lines[HR_WORKER_CleanupAll] = (line_t){.code = HR_INTERNAL, .says = "stuck"};
-    hr_writer_t w = empty();
+    p.stage.lines[HR_WORKER_CleanupAll] = (stage_line_t){.code = HR_INTERNAL, .says = "stuck"};
+    hr_writer_t w = stage_writer();
     HR_CHECK_CODE(ask(&p, HR_MASTER_Reset, &w), HR_INTERNAL, "stuck");
     hr_strbuf_add(&w, "\x0a", 1);
     HR_CHECK_CODE(ask(&p, HR_MASTER_Reset, &w), HR_INVALID_ARGUMENT, "");
@@ -415,16 +323,18 @@ HR_TEST(devices_that_a_worker_says_it_has) {
       {BYTES("\x12\x00" STATUS_OF_PS "\x18\x01"), 1, HR_OK, ""},
       {BYTES(STATUS_OF_PS "\x0a\x27\x0a\x25" PS "/device:CPU:1"), 2, HR_OK, ""},
       {BYTES(""), 0, HR_OK, ""},
-      {BYTES(STATUS_OF_PS "\x0a\x28\x0a\x26" "/job:ps/replica:0/task:01/device:CPU:0"), 0, HR_INVALID_ARGUMENT, "status of task " PS " at stage:"},
-      {BYTES("\x0a\x2b\x0a\x29" OWN "/device:CPU:0"), 0, HR_INVALID_ARGUMENT, "it says that it has the device '" OWN "/device:CPU:0', which is"},
+      {BYTES(STATUS_OF_PS "\x0a\x28\x0a\x26" "/job:ps/replica:0/task:01/device:CPU:0"), 0, HR_INVALID_ARGUMENT,
+       "status of task " PS " at stage:"},
+      {BYTES("\x0a\x2b\x0a\x29" OWN "/device:CPU:0"), 0, HR_INVALID_ARGUMENT,
+       "it says that it has the device '" OWN "/device:CPU:0', which is"},
       {BYTES("\x0a\x00"), 0, HR_INVALID_ARGUMENT, "the device '', which is another task's: the address in the cluster is wrong"},
       {BYTES("\x0a\x02\x0a\x05"), 0, HR_INVALID_ARGUMENT, "status of task " PS},
       {BYTES("\x0a"), 0, HR_INVALID_ARGUMENT, "status of task " PS}};
   play_t p;
   if (open_play(&p)) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-      p.lines[HR_WORKER_GetStatus].answer = rows[i].answer;
-      hr_writer_t w = empty();
+      p.stage.lines[HR_WORKER_GetStatus].answer = rows[i].answer;
+      hr_writer_t w = stage_writer();
       hr_status_t status = ask(&p, HR_MASTER_ListDevices, &w);
       if (rows[i].code) {
         HR_CHECK_CODE(status, rows[i].code, rows[i].says);
@@ -437,7 +347,7 @@ HR_TEST(devices_that_a_worker_says_it_has) {
         HR_REQUIRE_OK(hr_cursor_next(&c, &f));
         if (f.key != HR_KEY_SPAN(2)) continue;
         const hr_str_t d = hr_cursor_str(f.span);
-        has_fields(d, remote ? "1 2 5 6 8" : "1 2 4 5 6 8"); /* no memory is told when none is known */
+        stage_fields(d, remote ? "1 2 5 6 8" : "1 2 4 5 6 8"); /* no memory is told when none is known */
         HR_CHECK_VIEW(compare_field(d, HR_KEY_SPAN(1)), remote ? PS "/device:CPU:1" : PS "/device:CPU:0");
         HR_CHECK_EQ_I64(compare_number(d, HR_KEY_VARINT(4)), remote ? 0 : 99);
         HR_CHECK_EQ_I64(compare_number(d, HR_KEY_FIXED64(6)), remote ? 0 : 5);
@@ -445,11 +355,11 @@ HR_TEST(devices_that_a_worker_says_it_has) {
       }
       HR_CHECK_EQ_I64(remote, rows[i].devices);
     }
-    p.lines[HR_WORKER_GetStatus] = (line_t){.code = HR_PERMISSION_DENIED, .says = "go away"};
-    hr_writer_t w = empty();
+    p.stage.lines[HR_WORKER_GetStatus] = (stage_line_t){.code = HR_PERMISSION_DENIED, .says = "go away"};
+    hr_writer_t w = stage_writer();
     HR_CHECK_CODE(ask(&p, HR_MASTER_ListDevices, &w), HR_PERMISSION_DENIED, "go away");
     HR_CHECK_CODE(open_session(&p, HR_STR("")), HR_PERMISSION_DENIED, "From " PS);
-    HR_CHECK_EQ_I64(heard(&p, HR_WORKER_CreateWorkerSession), 0);
+    HR_CHECK_EQ_I64(stage_count(&p.stage, HR_WORKER_CreateWorkerSession), 0);
   }
   close_play(&p);
 }
@@ -457,11 +367,12 @@ HR_TEST(devices_that_a_worker_says_it_has) {
 HR_TEST(workers_that_refuse_a_session) {
   play_t p;
   if (open_play(&p)) {
-    p.lines[HR_WORKER_CreateWorkerSession] = (line_t){.code = HR_RESOURCE_EXHAUSTED, .says = "full"};
+    p.stage.lines[HR_WORKER_CreateWorkerSession] = (stage_line_t){.code = HR_RESOURCE_EXHAUSTED, .says = "full"};
     HR_CHECK_CODE(open_session(&p, HR_STR("")), HR_RESOURCE_EXHAUSTED, "From " PS);
-    const hr_str_t made = request_of(&p, HR_WORKER_CreateWorkerSession), gone = request_of(&p, HR_WORKER_DeleteWorkerSession);
+    const hr_str_t made = stage_request(&p.stage, HR_WORKER_CreateWorkerSession);
+    const hr_str_t gone = stage_request(&p.stage, HR_WORKER_DeleteWorkerSession);
     HR_CHECK(hr_str_equal(compare_field(made, HR_KEY_SPAN(1)), compare_field(gone, HR_KEY_SPAN(1))));
-    p.lines[HR_WORKER_CreateWorkerSession] = (line_t){.code = HR_OK};
+    p.stage.lines[HR_WORKER_CreateWorkerSession] = (stage_line_t){.code = HR_OK};
     HR_CHECK_OK(open_session(&p, HR_STR("")));
     HR_CHECK_OK(step(&p));
   }
@@ -469,28 +380,29 @@ HR_TEST(workers_that_refuse_a_session) {
 }
 
 HR_TEST(graphs_that_are_refused_are_registered_by_the_next_step) {
-  static const line_t bad[] = {{.code = HR_UNAVAILABLE, .says = "not yet"}, {.answer = BYTES("\x0a")}, {.answer = BYTES("\x0a\x05" "H")}};
+  static const stage_line_t bad[] = {
+      {.code = HR_UNAVAILABLE, .says = "not yet"}, {.answer = BYTES("\x0a")}, {.answer = BYTES("\x0a\x05" "H")}};
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, HR_STR("")))) {
     for (int i = 0; i < 3; ++i) {
-      p.lines[HR_WORKER_RegisterGraph] = bad[i];
+      p.stage.lines[HR_WORKER_RegisterGraph] = bad[i];
       HR_CHECK_CODE(step(&p), bad[i].code ? bad[i].code : HR_INVALID_ARGUMENT, bad[i].code ? "not yet" : "");
-      HR_CHECK(heard(&p, HR_WORKER_RegisterGraph) == i + 1 && heard(&p, HR_WORKER_RunGraph) == 0);
+      HR_CHECK(stage_count(&p.stage, HR_WORKER_RegisterGraph) == i + 1 && stage_count(&p.stage, HR_WORKER_RunGraph) == 0);
     }
-    p.lines[HR_WORKER_RegisterGraph].answer = (hr_str_t)BYTES("\x0a\x02" "H2\x12\x01" "x\x0a\x02" "H3");
+    p.stage.lines[HR_WORKER_RegisterGraph].answer = (hr_str_t)BYTES("\x0a\x02" "H2\x12\x01" "x\x0a\x02" "H3");
     HR_CHECK_OK(step(&p));
     HR_CHECK_OK(step(&p));
-    HR_CHECK_VIEW(compare_field(request_of(&p, HR_WORKER_RunGraph), HR_KEY_SPAN(1)), "H3");
-    HR_CHECK_EQ_I64(heard(&p, HR_WORKER_RegisterGraph), 4);
-    p.lines[HR_WORKER_RegisterGraph].answer = HR_STR("");
+    HR_CHECK_VIEW(compare_field(stage_request(&p.stage, HR_WORKER_RunGraph), HR_KEY_SPAN(1)), "H3");
+    HR_CHECK_EQ_I64(stage_count(&p.stage, HR_WORKER_RegisterGraph), 4);
+    p.stage.lines[HR_WORKER_RegisterGraph].answer = HR_STR("");
     HR_CHECK_OK(run(&p, "x:0", "z:0", "", HR_STR(""))); /* another graph; a worker whose handles are empty */
-    HR_CHECK_EQ_U64(compare_field(request_of(&p, HR_WORKER_RunGraph), HR_KEY_SPAN(1)).size, 0);
+    HR_CHECK_EQ_U64(compare_field(stage_request(&p.stage, HR_WORKER_RunGraph), HR_KEY_SPAN(1)).size, 0);
   }
   close_play(&p);
 }
 
 HR_TEST(what_a_run_may_answer) {
-  static const struct { line_t line; hr_code_t code; const char* says; } rows[] = {
+  static const struct { stage_line_t line; hr_code_t code; const char* says; } rows[] = {
       {{.answer = BYTES("\x28\x00\x32\x04nope")}, HR_OK, ""},
       {{.answer = BYTES("\x28\x05\x32\x04nope")}, HR_NOT_FOUND, "From " PS},
       {{.answer = BYTES("\x32\x04nope\x28\x05\xc0\x3e\x01")}, HR_NOT_FOUND, "nope"},
@@ -507,14 +419,14 @@ HR_TEST(what_a_run_may_answer) {
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, HR_STR("")))) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-      p.lines[HR_WORKER_RunGraph] = rows[i].line;
-      forget(&p);
+      p.stage.lines[HR_WORKER_RunGraph] = rows[i].line;
+      stage_forget(&p.stage);
       hr_status_t status = step(&p);
       if (rows[i].code) HR_CHECK_CODE(status, rows[i].code, rows[i].says);
       else if (HR_CHECK_OK(status)) check_fetched(&p, 42);
     }
-    p.lines[HR_WORKER_RunGraph] = good_lines[HR_WORKER_RunGraph];
-    p.lines[HR_WORKER_RecvTensor] = (line_t){.code = HR_OUT_OF_RANGE, .says = "no value"};
+    p.stage.lines[HR_WORKER_RunGraph] = good_lines[HR_WORKER_RunGraph];
+    p.stage.lines[HR_WORKER_RecvTensor] = (stage_line_t){.code = HR_OUT_OF_RANGE, .says = "no value"};
     HR_CHECK_CODE(step(&p), HR_OUT_OF_RANGE, "no value");
   }
   close_play(&p);
