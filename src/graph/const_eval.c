@@ -26,7 +26,6 @@ typedef enum { CONST_NOT_SHAPE, CONST_SHAPE, CONST_SIZE, CONST_RANK } const_shap
 
 static const_shape_op_t const_shape_op(const hr_node_t* n) {
   hr_str_t op = n->attrs.def->name;
-  if (op.size < 4 || op.size > 6) return CONST_NOT_SHAPE;
   if (hr_str_is(op, "Shape") || hr_str_is(op, "ShapeN")) return CONST_SHAPE;
   if (hr_str_is(op, "Size")) return CONST_SIZE;
   return hr_str_is(op, "Rank") ? CONST_RANK : CONST_NOT_SHAPE;
@@ -35,15 +34,16 @@ static const_shape_op_t const_shape_op(const hr_node_t* n) {
 static hr_status_t const_of_shape(hr_graph_t* g, hr_value_t v, const_shape_op_t op, const hr_tensor_t** out) {
   hr_shape_t shape;
   hr_tensor_t value = {0};
-  hr_value_t input = v.node->inputs[v.index < v.node->input_count ? v.index : 0];
+  hr_value_t input = v.node->inputs[v.index];
   if (!input.node) return NULL;
   const hr_pshape_t* known = hr_value_shape(input);
   hr_dtype_t type = hr_dtype_base(v.node->output_types[v.index]);
-  if (op == CONST_RANK && known->rank >= 0) {
+  if (op == CONST_RANK) {
+    if (known->rank < 0) return NULL;
     HR_TRY(hr_tensor_from_i32(known->rank, &value));
     return const_keep(g, &value, out);
   }
-  if ((type != HR_I32 && type != HR_I64) || !hr_pshape_to_shape(known, &shape)) return NULL;
+  if (!hr_pshape_to_shape(known, &shape)) return NULL;
   int64_t size = hr_shape_count(&shape);
   for (int i = 0; i < shape.rank && type == HR_I32; ++i)
     if (shape.dims[i] > INT32_MAX) return NULL; /* the kernel's error, at run time */
@@ -144,7 +144,7 @@ static hr_status_t const_step(hr_graph_t* g, const_frame_t* stack, int* depth, i
 hr_status_t hr_const_eval(hr_graph_t* g, hr_value_t v, const hr_tensor_t** out) {
   HR_TRY(const_look(g, v, out));
   if (*out || v.index != 0 || const_shape_op(v.node) || !const_node_is_eligible(v.node)) return NULL;
-  const_frame_t stack[CONST_MOST_NODES + 1]; /* the budget bounds its depth */
+  const_frame_t stack[CONST_MOST_NODES]; /* the budget bounds its depth */
   int depth = 1, budget = CONST_MOST_NODES;
   bool go = true;
   stack[0] = (const_frame_t){v.node, 0};

@@ -22,7 +22,7 @@ static hr_status_t as_shape_of(as_shape_t* a, hr_value_t v, int depth, as_dims_t
 static bool as_op_is(hr_value_t v, const char* name) { return hr_str_is(v.node->attrs.def->name, name); }
 
 static void as_from_pshape(const hr_pshape_t* s, as_dims_t* out) {
-  out->rank = s->rank >= 0 && s->rank <= CONST_SHAPE_MOST ? s->rank : -1;
+  out->rank = s->rank; /* no shape has more dims than there is room for */
   for (int i = 0; i < out->rank; ++i) out->dims[i] = s->dims[i];
 }
 
@@ -36,7 +36,7 @@ static void as_from_length(hr_value_t v, as_dims_t* out) {
 static hr_status_t as_from_tensor(hr_value_t v, const hr_tensor_t* t, as_dims_t* out) {
   out->rank = -1;
   if (t->shape.rank == 0) { /* a scalar -1 stands for a shape of which nothing is known */
-    int64_t only = 0;
+    int64_t only;
     HR_TRY(hr_tensor_i64_at(t, 0, &only));
     return only == -1 ? NULL
                       : HR_ERROR(INVALID_ARGUMENT, "'%s:%d' is the scalar %lld; a shape is a vector, or the scalar -1", v.node->name.data,
@@ -84,6 +84,7 @@ static hr_status_t as_read_slice(as_shape_t* a, const hr_node_t* n, int64_t leng
   HR_TRY(as_const_i64(a, n->inputs[3], &stride_known, &s->stride));
   if (!begin_known || !stride_known || s->stride == 0 || (!end_known && !s->shrinks && !(end_mask & 1))) return NULL;
   *out_known = true;
+  s->stride = as_clamp(s->stride, -CONST_SHAPE_MOST, CONST_SHAPE_MOST); /* one such step leaves the vector, and cannot overflow */
   if (s->shrinks) {
     s->begin += s->begin < 0 ? length : 0;
     *out_known = s->begin >= 0 && s->begin < length;
@@ -106,16 +107,13 @@ static hr_status_t as_sliced(as_shape_t* a, hr_value_t v, int depth, as_dims_t* 
     return NULL;
   }
   out->rank = 0;
-  for (int64_t i = s.begin; s.stride > 0 ? i < s.end : i > s.end; i += s.stride) {
-    out->dims[out->rank++] = from.dims[i];
-    if (s.stride > CONST_SHAPE_MOST || s.stride < -CONST_SHAPE_MOST) break; /* one step leaves the vector, and i must not overflow */
-  }
+  for (int64_t i = s.begin; s.stride > 0 ? i < s.end : i > s.end; i += s.stride) out->dims[out->rank++] = from.dims[i];
   return NULL;
 }
 
 /* One element of a shape: a scalar constant, or Shape(x)[i]. -1: not known. */
 static hr_status_t as_scalar(as_shape_t* a, hr_value_t v, int depth, int64_t* out) {
-  bool known = false;
+  bool known;
   *out = -1;
   while (depth < CONST_SHAPE_DEPTH && v.node && (as_op_is(v, "Identity") || as_op_is(v, "Cast"))) {
     v = v.node->inputs[0];

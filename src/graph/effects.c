@@ -112,7 +112,7 @@ static hr_status_t effects_scan(effects_t* e, const hr_function_t* f, bool* out)
 
 /* While a function is being looked at, a call of it (recursion) adds nothing to what it is found to do. */
 static hr_status_t effects_of(effects_t* e, const hr_function_t* f, bool* out) {
-  uintptr_t known = 0;
+  uintptr_t known;
   *out = false;
   if (hr_map_find_ptr(e->memo, f, &known)) {
     *out = known == EFFECT_YES;

@@ -11,7 +11,7 @@
 
 enum { FUNCTION_NODE = 3, FUNCTION_RET = 4, FUNCTION_CONTROL_RET = 6 };
 enum { NODE_NAME = 1, NODE_OP = 2, NODE_INPUT = 3, NODE_DEVICE = 4, NODE_ATTR = 5 };
-enum { BODY_ARGUMENT = -1, BODY_MOST_ATTR_DEPTH = 64 };
+enum { BODY_ARGUMENT = -1 };
 
 typedef struct {
   hr_str_t head;    /* node or argument */
@@ -19,6 +19,7 @@ typedef struct {
   int32_t producer; /* index in nodes; BODY_ARGUMENT */
   int32_t argument;
   bool is_control;
+  bool is_back_edge; /* its producer was not there when its consumer was added */
 } body_input_t;
 
 typedef struct {
@@ -86,14 +87,16 @@ hr_status_t hr_function_types(const hr_function_t* f, const hr_named_attr_t* att
 }
 
 /* --- scanning -------------------------------------------------------------------------------------------------------------------- */
+/* What stands before the first colon, and behind it. */
 static hr_str_t text_head(hr_str_t text, hr_str_t* out_rest) {
-  int64_t colon = hr_str_find(text, ':');
-  *out_rest = colon < 0 ? HR_STR("") : hr_str_slice(text, (size_t)colon + 1, text.size);
-  return colon < 0 ? text : hr_str_slice(text, 0, (size_t)colon);
+  hr_str_t head = text;
+  *out_rest = text;
+  hr_str_split(out_rest, ':', &head);
+  return head;
 }
 
 static hr_status_t scan_input(body_t* b, body_node_t* n, hr_str_t text) {
-  body_input_t in = {.producer = BODY_ARGUMENT, .argument = -1};
+  body_input_t in = {.producer = BODY_ARGUMENT};
   if (text.size && text.data[0] == '^') {
     in.is_control = true;
     text = hr_str_slice(text, 1, text.size);
@@ -125,7 +128,7 @@ static hr_status_t scan_node(body_t* b, hr_cursor_t span) {
   n.is_merge = hr_str_is(n.op, "Merge") || hr_str_is(n.op, "RefMerge");
   n.is_next_iteration = hr_str_is(n.op, "NextIteration") || hr_str_is(n.op, "RefNextIteration");
   if (b->nodes.count >= INT32_MAX) return HR_ERROR(INVALID_ARGUMENT, "the function has too many nodes");
-  bool added = false;
+  bool added;
   HR_TRY(hr_map_add(&b->by_name, n.name, (uintptr_t)b->nodes.count, &added));
   if (!added) return HR_ERROR(INVALID_ARGUMENT, "two nodes are named '%.*s'", HR_STR_ARG(n.name));
   return hr_vec_push(&b->nodes, n);
@@ -156,7 +159,7 @@ static hr_status_t args_index(body_t* b) {
   if (!b->first) return hr_status_out_of_memory();
   int64_t at = 0;
   for (int i = 0; i < b->def->input_count; ++i) {
-    int length = 0;
+    int length;
     HR_TRY(hr_sig_arg_length(b->def, b->env, false, i, &length));
     HR_TRY(hr_map_set(&b->args, b->def->inputs[i].name, (uintptr_t)i));
     b->first[i] = (int32_t)at;
@@ -172,9 +175,9 @@ static hr_status_t args_index(body_t* b) {
 
 static hr_status_t args_check_types(body_t* b) {
   int32_t* types = NULL;
-  int count = 0;
+  int count;
   HR_TRY(hr_sig_arg_types(&b->scratch, b->def, b->env, false, &types, &count));
-  for (int i = 0; i < count && i < b->r->input_count; ++i)
+  for (int i = 0; i < count; ++i)
     if (hr_dtype_base(types[i]) != hr_dtype_base(hr_value_type(b->r->inputs[i])))
       return HR_ERROR(INVALID_ARGUMENT, "input %d is %s but the function's argument is %s", i,
                       hr_dtype_name(hr_value_type(b->r->inputs[i])), hr_dtype_name(types[i]));
@@ -258,7 +261,7 @@ static hr_status_t endpoint_range(const hr_node_t* n, hr_str_t head, hr_str_t re
   int32_t first = 0;
   *out_count = 1;
   for (int i = 0; i < def->output_count; ++i) {
-    int length = 0;
+    int length;
     HR_TRY(hr_sig_arg_length(def, n->attrs.values, true, i, &length));
     if (hr_str_equal(def->outputs[i].name, name)) {
       if (digits.size && (!hr_str_parse_i64(digits, &index) || index < 0 || index >= length)) return endpoint_error(head, rest);
@@ -286,32 +289,33 @@ static hr_status_t endpoint_of_argument(body_t* b, int32_t arg, hr_str_t head, h
 }
 
 /* Appends the values to b->values. */
-static hr_status_t endpoint_add(body_t* b, const body_input_t* in) {
+static hr_status_t endpoint_add(body_t* b, body_input_t* in) {
   if (in->producer < 0) return endpoint_of_argument(b, in->argument, in->head, in->rest);
   const hr_node_t* n = b->nodes.data[in->producer].node;
-  int32_t first = 0, count = 0;
-  if (!n) return hr_vec_push(&b->values, HR_NO_VALUE); /* a back edge: set at the end */
+  int32_t first, count;
+  in->is_back_edge = !n;
+  if (!n) return hr_vec_push(&b->values, HR_NO_VALUE); /* set at the end */
   HR_TRY(endpoint_range(n, in->head, in->rest, &first, &count));
   for (int32_t i = 0; i < count; ++i) HR_TRY(hr_vec_push(&b->values, ((hr_value_t){(hr_node_t*)n, first + i})));
   return NULL;
 }
 
 /* --- attrs ----------------------------------------------------------------------------------------------------------------------- */
-static hr_status_t attr_bind(body_t* b, hr_attr_t* attr, int depth);
+static hr_status_t attr_bind(body_t* b, hr_attr_t* attr);
 
-static hr_status_t attr_bind_func(body_t* b, const hr_func_attr_t* from, hr_func_attr_t* to, int depth) {
+static hr_status_t attr_bind_func(body_t* b, const hr_func_attr_t* from, hr_func_attr_t* to) {
   *to = *from;
   hr_named_attr_t* attrs = hr_arena_array(&b->g->arena, (size_t)from->attr_count + 1, sizeof *attrs);
   if (!attrs) return hr_status_out_of_memory();
   for (int32_t i = 0; i < from->attr_count; ++i) {
     attrs[i] = from->attrs[i];
-    HR_TRY(attr_bind(b, &attrs[i].value, depth + 1));
+    HR_TRY(attr_bind(b, &attrs[i].value));
   }
   to->attrs = attrs;
   return NULL;
 }
 
-static hr_status_t attr_bind_funcs(body_t* b, hr_attr_t* attr, int depth) {
+static hr_status_t attr_bind_funcs(body_t* b, hr_attr_t* attr) {
   int32_t count = attr->is_list ? attr->count : 1;
   const hr_func_attr_t* from = attr->is_list ? attr->u.funcs : attr->u.func;
   bool plain = true;
@@ -319,7 +323,7 @@ static hr_status_t attr_bind_funcs(body_t* b, hr_attr_t* attr, int depth) {
   if (plain) return NULL;
   hr_func_attr_t* to = hr_arena_array(&b->g->arena, (size_t)count, sizeof *to);
   if (!to) return hr_status_out_of_memory();
-  for (int32_t i = 0; i < count; ++i) HR_TRY(attr_bind_func(b, &from[i], &to[i], depth));
+  for (int32_t i = 0; i < count; ++i) HR_TRY(attr_bind_func(b, &from[i], &to[i]));
   if (attr->is_list)
     attr->u.funcs = to;
   else
@@ -327,10 +331,9 @@ static hr_status_t attr_bind_funcs(body_t* b, hr_attr_t* attr, int depth) {
   return NULL;
 }
 
-/* Placeholders take the function's values, also within functions given as attrs. */
-static hr_status_t attr_bind(body_t* b, hr_attr_t* attr, int depth) {
-  if (depth > BODY_MOST_ATTR_DEPTH) return HR_ERROR(INVALID_ARGUMENT, "attrs of functions nest too deep");
-  if (attr->kind == HR_ATTR_FUNC) return attr_bind_funcs(b, attr, depth);
+/* Placeholders take the function's values, also within functions given as attrs; these nest no deeper than they may be decoded. */
+static hr_status_t attr_bind(body_t* b, hr_attr_t* attr) {
+  if (attr->kind == HR_ATTR_FUNC) return attr_bind_funcs(b, attr);
   if (attr->kind != HR_ATTR_PLACEHOLDER) return NULL;
   int at = hr_sig_find_attr(b->def, attr->u.s);
   if (at < 0 || (b->env[at].kind == HR_ATTR_NONE && !b->env[at].is_list))
@@ -375,7 +378,7 @@ static hr_status_t attrs_take(body_t* b, const body_node_t* n) {
   for (int32_t i = 0; i < n->attr_count; ++i) {
     hr_named_attr_t attr;
     HR_TRY(hr_attr_value_decode_entry(&b->g->arena, &b->g->tensors, b->attrs.data[n->first_attr + i], &attr));
-    HR_TRY(attr_bind(b, &attr.value, 0));
+    HR_TRY(attr_bind(b, &attr.value));
     if (hr_str_is(attr.name, "_class")) HR_TRY(attr_rename_colocation(b, &attr.value));
     bool is_frame = hr_str_is(attr.name, "frame_name") && attr.value.kind == HR_ATTR_STRING && !attr.value.is_list;
     if (is_frame && (hr_str_is(n->op, "Enter") || hr_str_is(n->op, "RefEnter")))
@@ -390,7 +393,7 @@ static hr_status_t inputs_take(body_t* b, const body_node_t* n, bool* out_inner)
   b->values.count = b->waits.count = 0;
   *out_inner = false;
   for (int32_t i = 0; i < n->input_count; ++i) {
-    const body_input_t* in = &b->inputs.data[n->first_input + i];
+    body_input_t* in = &b->inputs.data[n->first_input + i];
     if (in->producer >= 0 && !b->nodes.data[in->producer].is_free) *out_inner = true;
     if (!in->is_control)
       HR_TRY(endpoint_add(b, in));
@@ -412,7 +415,7 @@ static hr_status_t attrs_add_twin(body_t* b, const body_node_t* n) {
 }
 
 static hr_status_t node_add(body_t* b, body_node_t* n) {
-  bool inner = false;
+  bool inner;
   hr_node_desc_t d = {.op = n->op,
                       .device = n->device.size ? n->device : b->r->device,
                       .allow_missing_inputs = n->is_merge,
@@ -435,20 +438,19 @@ static hr_status_t node_add(body_t* b, body_node_t* n) {
   return hr_shapes_try(b->g, n->node);
 }
 
+/* A node's back edges go, in order, where its inputs are still missing. */
 static hr_status_t close_loops(body_t* b) {
   for (int64_t i = 0; i < b->nodes.count; ++i) {
     const body_node_t* n = &b->nodes.data[i];
     int32_t at = 0;
     for (int32_t k = 0; n->is_merge && k < n->input_count; ++k) {
       const body_input_t* in = &b->inputs.data[n->first_input + k];
-      if (in->is_control) continue;
-      int32_t first = 0, count = 1;
-      if (at < n->node->input_count && !n->node->inputs[at].node && in->producer >= 0) {
-        HR_TRY(endpoint_range(b->nodes.data[in->producer].node, in->head, in->rest, &first, &count));
-        HR_TRY(hr_graph_set_input(b->g, n->node, at, (hr_value_t){b->nodes.data[in->producer].node, first}));
-        count = 1;
-      }
-      at += count;
+      if (!in->is_back_edge) continue;
+      hr_value_t from = {.node = b->nodes.data[in->producer].node};
+      int32_t count;
+      HR_TRY(endpoint_range(from.node, in->head, in->rest, &from.index, &count));
+      while (n->node->inputs[at].node) ++at;
+      HR_TRY(hr_graph_set_input(b->g, n->node, at, from));
     }
   }
   return NULL;
@@ -475,7 +477,7 @@ static const body_entry_t* entry_find(const body_entry_t* entries, int64_t count
 static hr_status_t output_add(body_t* b, hr_str_t name) {
   const body_entry_t* e = entry_find(b->rets.data, b->rets.count, name);
   if (!e) return HR_ERROR(INVALID_ARGUMENT, "output '%.*s' is not in the function's ret", HR_STR_ARG(name));
-  body_input_t in = {.producer = BODY_ARGUMENT, .argument = -1};
+  body_input_t in = {.producer = BODY_ARGUMENT};
   uintptr_t found;
   in.head = text_head(e->value, &in.rest);
   if (hr_map_find(&b->args, in.head, &found))
@@ -489,7 +491,7 @@ static hr_status_t output_add(body_t* b, hr_str_t name) {
 
 static hr_status_t outputs_find(body_t* b, hr_arena_t* arena, hr_function_body_t* out) {
   int32_t* types = NULL;
-  int count = 0;
+  int count;
   b->values.count = 0;
   for (int i = 0; i < b->def->output_count; ++i) HR_TRY(output_add(b, b->def->outputs[i].name));
   HR_TRY(hr_sig_arg_types(&b->scratch, b->def, b->env, true, &types, &count));

@@ -10,7 +10,7 @@
 static hr_status_t link_names(hr_import_t* im) {
   HR_TRY(hr_map_reserve(&im->by_name, im->nodes.count));
   for (int64_t i = 0; i < im->nodes.count; ++i) {
-    bool added = false;
+    bool added;
     hr_str_t name = im->nodes.data[i].name;
     if (i + HR_MAP_AHEAD < im->nodes.count) hr_map_prefetch(&im->by_name, im->nodes.data[i + HR_MAP_AHEAD].name);
     HR_TRY(hr_names_check(name, im->options->internal));

@@ -15,7 +15,7 @@ typedef struct {
   size_t inputs, controls, shapes, values, extras, input_types, output_types, name, device, total;
 } node_layout_t;
 
-static size_t layout_take(size_t* at, size_t count, size_t size) {
+static size_t layout_array(size_t* at, size_t count, size_t size) {
   size_t here = *at;
   *at += count * size;
   return here;
@@ -27,15 +27,16 @@ static bool device_is_last(const hr_graph_t* g, hr_str_t device) { return hr_str
 static void layout_make(const hr_graph_t* g, const hr_resolve_t* r, node_layout_t* l) {
   const hr_node_desc_t* d = r->desc;
   size_t at = sizeof(hr_node_t);
-  l->inputs = layout_take(&at, (size_t)d->input_count, sizeof(hr_value_t));
-  l->controls = layout_take(&at, (size_t)d->control_count, sizeof(hr_node_t*));
-  l->shapes = layout_take(&at, (size_t)r->output_count, sizeof(hr_pshape_t*));
-  l->values = layout_take(&at, (size_t)r->def->attr_count, sizeof(hr_attr_t));
-  l->extras = layout_take(&at, (size_t)r->extra_count, sizeof(hr_named_attr_t));
-  l->input_types = layout_take(&at, (size_t)d->input_count, sizeof(int32_t));
-  l->output_types = layout_take(&at, (size_t)r->output_count, sizeof(int32_t));
-  l->name = layout_take(&at, d->name.size + 1, 1);
-  l->device = layout_take(&at, device_is_last(g, d->device) ? 0 : d->device.size + 1, 1);
+  l->inputs = layout_array(&at, (size_t)d->input_count, sizeof(hr_value_t));
+  l->controls = layout_array(&at, (size_t)d->control_count, sizeof(hr_node_t*));
+  l->shapes = layout_array(&at, (size_t)r->output_count, sizeof(hr_pshape_t*));
+  l->values = layout_array(&at, (size_t)r->def->attr_count, sizeof(hr_attr_t));
+  l->extras = layout_array(&at, (size_t)r->extra_count, sizeof(hr_named_attr_t));
+  l->input_types = layout_array(&at, (size_t)d->input_count, sizeof(int32_t));
+  l->output_types = layout_array(&at, (size_t)r->output_count, sizeof(int32_t));
+  l->name = layout_array(&at, d->name.size + 1, sizeof(char));
+  l->device = at;
+  if (!device_is_last(g, d->device)) layout_array(&at, d->device.size + 1, sizeof(char));
   l->total = at;
 }
 
@@ -143,9 +144,7 @@ static hr_status_t node_take_controls(const hr_graph_t* g, const hr_node_desc_t*
 
 /* --- attrs ----------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t attr_keep(hr_graph_t* g, const hr_attr_t* from, bool kept, hr_attr_t* out) {
-  bool plain = !from->is_list &&
-               (from->kind == HR_ATTR_TYPE || from->kind == HR_ATTR_INT || from->kind == HR_ATTR_BOOL || from->kind == HR_ATTR_FLOAT);
-  if (!kept && !plain) return hr_attr_copy(&g->arena, &g->tensors, from, out);
+  if (!kept) return hr_attr_copy(&g->arena, &g->tensors, from, out);
   *out = *from;
   return NULL;
 }

@@ -5,17 +5,7 @@
 
 static hr_str_t attr_name(const hr_resolve_t* r, int attr) { return r->def->attrs[attr].name; }
 
-static hr_status_t attr_check(const hr_resolve_t* r, int attr) {
-  const hr_attr_def_t* want = &r->def->attrs[attr];
-  const hr_attr_t* have = &r->values[attr];
-  if (have->kind == want->kind && !have->is_list && !want->is_list) { /* the usual ones without a call */
-    if (want->kind == HR_ATTR_TYPE && hr_dtype_in((hr_dtype_t)have->u.type, want->types ? want->types : HR_M_ALL)) return NULL;
-    if (want->kind == HR_ATTR_BOOL || want->kind == HR_ATTR_FLOAT) return NULL;
-    if (want->kind == HR_ATTR_TENSOR || want->kind == HR_ATTR_SHAPE) return NULL;
-    if (want->kind == HR_ATTR_INT && (!want->has_minimum || have->u.i >= want->minimum)) return NULL;
-  }
-  return hr_sig_check_attr(r->def, attr, have);
-}
+static hr_status_t attr_check(const hr_resolve_t* r, int attr) { return hr_sig_check_attr(r->def, attr, &r->values[attr]); }
 
 static hr_status_t attrs_take_given(hr_resolve_t* r) {
   for (int32_t i = 0; i < r->desc->attr_count; ++i) {
