@@ -3,7 +3,8 @@
  *
  *   # title                        begins a script: a new graph and session
  *   name = Op :: inputs :: attrs   adds a node
- *   Op :: inputs :: attrs          adds one and runs it; "wait" before it: for a hundredth of a second at most
+ *   Op :: inputs :: attrs          adds one and runs it; "wait" before it: for a hundredth of a second at most; "shown": what it writes to
+ *                                  the standard streams belongs to the outcome
  *   > outcome                      its outputs, or "done", or "!code message"
  *
  * inputs: as tests/ops/text.h reads them, and "@name" or "@name:1" for a node's output, split by ';', those of a list by '|' (a list of one
@@ -244,6 +245,21 @@ static void script_run(script_t* s, char* line, outcome_t* o) {
   script_scrub(s, o);
 }
 
+static void script_run_shown(script_t* s, char* line, outcome_t* o) {
+  int kept[2];
+  FILE* shown = tmpfile();
+  fflush(stdout);
+  for (int i = 0; i < 2; ++i) kept[i] = dup(i + 1), dup2(fileno(shown), i + 1);
+  script_run(s, line, o);
+  fflush(stdout);
+  for (int i = 0; i < 2; ++i) dup2(kept[i], i + 1), close(kept[i]);
+  rewind(shown);
+  outcome_add(o, "; shown '");
+  for (int c; (c = fgetc(shown)) != EOF;) outcome_add(o, c >= ' ' ? "%c" : "<%02x>", c);
+  outcome_add(o, "'");
+  fclose(shown);
+}
+
 static void script_name(script_t* s, char* line, outcome_t* o) {
   char* op = strstr(line, " = ");
   *op = 0;
@@ -284,7 +300,8 @@ static bool script_line(script_t* s, const char* line, outcome_t* o) {
     script_name(s, own, o);
     return o->used > 0;
   }
-  script_run(s, own, o);
+  if (!strncmp(own, "shown ", 6)) script_run_shown(s, own + 6, o);
+  else script_run(s, own, o);
   return true;
 }
 

@@ -212,10 +212,13 @@ static bool known_number(hr_grad_ctx_t* g, hr_value_t v, int64_t* out) {
   if (status) hr_grad_fail(g, status);
   return !status;
 }
-static hr_value_t sum(hr_grad_ctx_t* g, hr_value_t a, hr_value_t b, int sign) { /* a + b, or a - b */
+static hr_value_t plus(hr_grad_ctx_t* g, hr_value_t a, hr_value_t b) {
   int64_t x, y;
-  if (known_number(g, a, &x) && known_number(g, b, &y)) return number(g, sign > 0 ? x + y : x - y);
-  return sign > 0 ? hr_emit_add(g, a, b) : hr_emit_sub(g, a, b);
+  return known_number(g, a, &x) && known_number(g, b, &y) ? number(g, x + y) : hr_emit_add(g, a, b);
+}
+static hr_value_t minus(hr_grad_ctx_t* g, hr_value_t a, hr_value_t b) {
+  int64_t x, y;
+  return known_number(g, a, &x) && known_number(g, b, &y) ? number(g, x - y) : hr_emit_sub(g, a, b);
 }
 static hr_value_t rank_of(hr_grad_ctx_t* g, hr_value_t v) {
   const int rank = hr_grad_shape(g, v)->rank;
@@ -240,10 +243,10 @@ static hr_value_t joined(hr_grad_ctx_t* g, hr_value_t a, hr_value_t b, hr_value_
 static void give_summed(hr_grad_ctx_t* g, hr_value_t axis, hr_value_t batch) {
   hr_value_t params = hr_grad_input(g, 0), indices = hr_grad_input(g, 1), shape = hr_emit_shape(g, params), zero = number(g, 0),
              one = number(g, 1);
-  hr_value_t p_rank = rank_of(g, params), picked = sum(g, rank_of(g, indices), batch, -1), after = sum(g, axis, picked, 1);
-  hr_value_t o_rank = sum(g, sum(g, p_rank, picked, 1), one, -1), next = sum(g, axis, one, 1);
+  hr_value_t p_rank = rank_of(g, params), picked = minus(g, rank_of(g, indices), batch), after = plus(g, axis, picked);
+  hr_value_t o_rank = minus(g, plus(g, p_rank, picked), one), next = plus(g, axis, one);
   hr_value_t order = joined(g, range(g, zero, batch), range(g, axis, after), range(g, batch, axis), range(g, after, o_rank));
-  hr_value_t back = joined(g, range(g, zero, batch), range(g, sum(g, batch, one, 1), next), as_vector(g, batch), range(g, next, p_rank));
+  hr_value_t back = joined(g, range(g, zero, batch), range(g, plus(g, batch, one), next), as_vector(g, batch), range(g, next, p_rank));
   hr_value_t rows = hr_emit2(g, "Transpose", hr_grad_upstream(g, 0), order);
   hr_value_t batch_sizes = sizes(g, shape, zero, batch), batches = hr_emit2(g, "Prod", batch_sizes, zero),
              length = sizes(g, shape, axis, next);
