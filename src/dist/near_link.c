@@ -89,7 +89,7 @@ static void skip_slices(const hr_message_t* m, int32_t* slice, size_t* at, size_
 static int write_sending(int fd, sending_t* s) {
   for (;;) {
     struct iovec v[VECTORS];
-    const int count = fill_vectors(v, s->head, s->head_size ? s->at : 0, s->head_size, &s->message, s->slice, s->head_size ? 0 : s->at);
+    const int count = fill_vectors(v, s->head, s->at, s->head_size, &s->message, s->slice, s->head_size ? 0 : s->at);
     if (count == 0) return 1;
     const ssize_t n = write_some(fd, v, count);
     if (n <= 0) return (int)n;
@@ -116,14 +116,16 @@ static void free_sending(sending_t* s) {
 static void break_link(hr_near_link_t* link) {
   if (link->is_broken) return;
   link->is_broken = true;
-  if (link->fd >= 0 && !hr_near_loop_is_lost()) (void)shutdown(link->fd, SHUT_RDWR);
+  if (!hr_near_loop_is_lost()) (void)shutdown(link->fd, SHUT_RDWR);
 }
 
 static bool is_choked(const hr_near_link_t* link) { return link->role->refused && link->queued > QUEUED_MOST; }
 
 /* mu is held. What the loop looks for. */
 static void settle_watch(hr_near_link_t* link) {
-  const uint32_t wanted = (is_choked(link) ? 0 : EPOLLIN) | (link->first ? EPOLLOUT : 0);
+  uint32_t wanted = 0;
+  if (!is_choked(link)) wanted |= EPOLLIN;
+  if (link->first) wanted |= EPOLLOUT;
   if (wanted != link->watched) hr_near_loop_watch(&link->source, link->fd, wanted);
   link->watched = wanted;
 }

@@ -29,10 +29,6 @@ static size_t add_name(step_request_t* q, hr_value_t v) {
 }
 static hr_str_t name_at(const step_request_t* q, size_t at) { return hr_str(q->names.data + at); }
 
-static bool run_is_whole(const hr_run_t* run, bool has_handle) {
-  return has_handle || run->fetch_count || run->target_count;
-}
-
 static hr_status_t init_request(step_request_t* q) {
   const hr_run_t* run = q->run;
   hr_strbuf_init(&q->names);
@@ -49,9 +45,7 @@ static hr_status_t init_request(step_request_t* q) {
       if (run->fetches[j].node == v.node && run->fetches[j].index == v.index) q->same_as[i] = j;
     q->fetch_at[i] = add_name(q, v);
   }
-  if (q->names.failed) return hr_status_out_of_memory();
-  if (!run_is_whole(run, q->partial[0] != 0)) return HR_ERROR(INVALID_ARGUMENT, "nothing is fetched and no target is run");
-  return NULL;
+  return q->names.failed ? hr_status_out_of_memory() : NULL;
 }
 
 static void deinit_request(step_request_t* q) {

@@ -94,7 +94,8 @@ hr_status_t hr_resources_confine(hr_resources_t* rs, hr_str_t root) {
 
 static bool is_below(const char* root, const char* path) {
   const size_t size = strlen(root);
-  return !strncmp(root, path, size) && (path[size] == 0 || path[size] == '/' || (size && root[size - 1] == '/'));
+  if (!strcmp(root, "/")) return true;
+  return !strncmp(root, path, size) && (path[size] == 0 || path[size] == '/');
 }
 
 /* Cuts the last name off; false when there is none left. What is cut must not lead elsewhere: upwards, or by a link to what is not there

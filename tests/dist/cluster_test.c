@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tasks of a ServerDef: order, names, the own one; what is refused. */
 #define HR_TEST_LEAKS_CHECKED
-#include "dist/cluster.h"
+#include "dist/cluster_backend.h"
 #include "dist/transport_inproc.h"
 #include "test.h"
 
@@ -52,6 +52,71 @@ HR_TEST(the_own_task) { /* its replica and its address are its own */
   HR_CHECK_EQ_I64(c->count, 3);
   hr_cluster_release(c);
 }
+
+/* Which tasks a session's filters leave in: its own always, and first. */
+HR_TEST(filters_choose_tasks) {
+  static const struct { const char *first, *second, *tasks; } rows[] = {
+      {NULL, NULL, "1 0 2"},
+      {"/job:worker", NULL, "1 2"},
+      {"/job:ps", NULL, "1 0"},
+      {"/job:ps/task:0", NULL, "1 0"},
+      {"/job:ps/task:1", NULL, "1"},
+      {"/job:none", NULL, "1"},
+      {"/job:none", "/job:worker", "1 2"},
+      {"/job:worker", "/job:ps", "1 0 2"},
+      {"/job:worker", "/job:worker", "1 2"},
+      {"/task:5", NULL, "1 2"},
+      {"/replica:1", NULL, "1"},
+      {"/device:GPU:7", NULL, "1 0 2"},                /* of devices: any task may have it */
+      {"/job:worker/device:CPU:0", NULL, "1 2"},
+      {"damaged", NULL, "1"},
+      {"damaged", "/job:worker", "1 2"},
+      {"", NULL, "1 0 2"},
+  };
+  hr_cluster_t* c;
+  HR_REQUIRE_OK(cluster_make(BYTES(TWO_JOBS "\x12\x02ps\x18\x01"), "", &c));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const hr_str_t filters[] = {hr_str(rows[i].first), hr_str(rows[i].second)};
+    int32_t tasks[3], count = -1;
+    char text[20] = "";
+    hr_cluster_backend_select(c, filters, rows[i].second ? 2 : rows[i].first ? 1 : 0, tasks, &count);
+    for (int32_t j = 0; j < count; ++j) snprintf(text + strlen(text), sizeof text - strlen(text), j ? " %d" : "%d", tasks[j]);
+    if (!HR_CHECK_STR(text, rows[i].tasks)) printf("  row %d\n", (int)i);
+  }
+  hr_cluster_release(c);
+}
+
+/* A name of one task is no prefix of another's. */
+HR_TEST(names_are_found_whole) {
+  static const struct { const char* name; int32_t task; } rows[] = {
+      {"/job:ps/replica:0/task:0", 0}, {"/job:ps/replica:0/task:0/", 0}, {"/job:ps/replica:0/task:0/device:CPU:0", 0},
+      {"/job:ps/replica:0/task:00", -1}, {"/job:ps/replica:0/task:0.", -1}, {"/job:ps/replica:0/task", -1}, {"job:ps/replica:0/task:0", -1},
+      {"/job:worker/replica:0/task:5", 2}, {"/job:worker/replica:0/task:55", -1}, {"/job:worker/replica:0/task:5/x", 2}};
+  hr_cluster_t* c;
+  HR_REQUIRE_OK(cluster_make(BYTES(TWO_JOBS "\x12\x02ps\x18\x01"), "", &c));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) HR_CHECK_EQ_I64(hr_cluster_find(c, hr_str(rows[i].name)), rows[i].task);
+  hr_cluster_release(c);
+}
+
+static hr_status_t make_cluster(void) {
+  const hr_tls_t tls = {HR_STR("certificate"), HR_STR("key"), HR_STR("authority")};
+  hr_cluster_t* c = NULL;
+  hr_status_t status = hr_cluster_create(BYTES(TWO_JOBS "\x12\x02ps\x18\x01"), &hr_transport_inproc, &tls, HR_STR("z:9"), &c);
+  if (status) return status;
+  HR_CHECK_VIEW(c->tls.certificate, "certificate");
+  HR_CHECK_VIEW(c->tls.key, "key");
+  HR_CHECK_VIEW(c->tls.ca, "authority");
+  hr_channel_t *channel = NULL, *again = NULL;
+  status = hr_cluster_channel(c, 2, &channel);
+  if (!status) {
+    HR_CHECK(channel && c->tasks[2].channel == channel && !c->tasks[0].channel);
+    HR_CHECK_OK(hr_cluster_channel(c, 2, &again));
+    HR_CHECK(again == channel);
+  }
+  hr_cluster_release(c);
+  return status;
+}
+HR_TEST(memory_may_run_out) { HR_TEST_EVERY_ALLOCATION_FAILS(make_cluster); }
 
 HR_TEST(what_is_refused) {
   hr_cluster_t* c;

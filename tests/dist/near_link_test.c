@@ -98,8 +98,8 @@ static size_t drain(end_t* e, hr_strbuf_t* out, size_t most) { /* what lies in t
 static void drain_all(end_t* e, hr_strbuf_t* out) { /* and what waits for room */
   for (size_t before = SIZE_MAX; before != out->size;) {
     before = out->size;
-    (void)drain(e, out, SIZE_MAX);
     ready(e, EPOLLOUT);
+    (void)drain(e, out, SIZE_MAX);
   }
 }
 
@@ -141,6 +141,7 @@ static void check_sent(hr_str_t text, const size_t* slices, int slice_count, con
   HR_CHECK(m.count == 0 && m.slices == NULL);
   const hr_str_t sent_text = {text.data, text.size < HR_NEAR_TEXT_MOST ? text.size : HR_NEAR_TEXT_MOST};
   add_frame(&wanted, head, sent_text, slices, slice_count, pieces, piece_count);
+  if (wanted.size < 60000) HR_CHECK(!e.link.first && e.link.watched == EPOLLIN); /* it went at once */
   drain_all(&e, &got);
   HR_CHECK(hr_str_equal(hr_strbuf_view(&got), hr_strbuf_view(&wanted)));
   HR_CHECK(!e.link.first && !e.link.last && e.link.queued == 0 && e.link.watched == EPOLLIN);
@@ -221,9 +222,9 @@ HR_TEST(what_the_socket_has_no_room_for_follows) {
       size_t queued = 0;
       for (int i = 0; i < 6; ++i) {
         const size_t sizes[] = {30, 9000, 0, 1, 50000, 7};
-        const int count = (i + order) % 2 ? 6 : 0; /* first a long text, or first a long message */
+        const int count = (i + order) % 3 ? 6 : 0; /* a long text, a long message, or both */
         hr_message_t m = message_of(sizes, count);
-        const hr_str_t t = {text, (i + order) % 2 ? 3 : sizeof text};
+        const hr_str_t t = {text, (i + order) % 3 == 1 ? 3 : sizeof text};
         const hr_near_head_t head = {.number = (uint32_t)i, .kind = HR_NEAR_CALL};
         const size_t before = wanted.size;
         add_frame(&wanted, head, t, sizes, count, (size_t[]){30, 9000, 1, 50000, 7}, count ? 5 : 0);
@@ -246,6 +247,70 @@ HR_TEST(what_the_socket_has_no_room_for_follows) {
       hr_strbuf_deinit(&got);
       close_end(&e);
     }
+  }
+}
+
+static size_t fill_socket(end_t* e, int take) { /* with bytes that are no frames; what it took */
+  char bytes[512] = {0};
+  size_t size = 0;
+  ssize_t n;
+  (void)setsockopt(e->link.fd, SOL_SOCKET, SO_SNDBUF, &take, sizeof take);
+  while ((n = send(e->link.fd, bytes, sizeof bytes, MSG_DONTWAIT)) > 0) size += (size_t)n;
+  return size;
+}
+
+HR_TEST(a_frame_that_finds_no_room_waits_as_a_whole) {
+  static char text[16000];
+  static const size_t sizes[] = {15990};
+  memset(text, 't', sizeof text);
+  fill_pattern();
+  end_t e;
+  hr_strbuf_t wanted, got;
+  if (!open_end(&e, &calls, 1 << 20)) return;
+  hr_strbuf_init(&wanted);
+  hr_strbuf_init(&got);
+  const size_t filled = fill_socket(&e, 30000);
+  for (int i = 0; i < 3; ++i) { /* the second comes when there is room again, and the first has not been told */
+    const hr_near_head_t head = {.number = (uint32_t)i, .kind = HR_NEAR_CALL};
+    hr_message_t m = message_of(sizes, 1);
+    const size_t before = wanted.size;
+    add_frame(&wanted, head, (hr_str_t){text, sizeof text}, sizes, 1, sizes, 1);
+    HR_CHECK(hr_near_link_send(&e.link, head, (hr_str_t){text, sizeof text}, &m));
+    HR_CHECK_EQ_U64(e.link.queued, wanted.size);
+    HR_CHECK(e.link.watched == (EPOLLIN | EPOLLOUT) && wanted.size > before && !hr_near_link_is_broken(&e.link));
+    if (i == 0) HR_CHECK_EQ_U64(drain(&e, &got, filled), filled);
+  }
+  got.size = 0;
+  drain_all(&e, &got);
+  HR_CHECK(hr_str_equal(hr_strbuf_view(&got), hr_strbuf_view(&wanted)));
+  hr_strbuf_deinit(&wanted);
+  hr_strbuf_deinit(&got);
+  close_end(&e);
+}
+
+/* Text and message are nearly of one size, and the socket takes something of the text only. */
+HR_TEST(a_frame_that_finds_some_room_follows) {
+  static char text[16000];
+  static const size_t sizes[] = {15990};
+  memset(text, 't', sizeof text);
+  fill_pattern();
+  for (int room = 4608; room < 40000; room += 3000) {
+    end_t e;
+    hr_strbuf_t wanted, got;
+    if (!open_end(&e, &calls, 1 << 20)) return;
+    hr_strbuf_init(&wanted);
+    hr_strbuf_init(&got);
+    (void)setsockopt(e.link.fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    const hr_near_head_t head = {.number = 1, .kind = HR_NEAR_CALL};
+    hr_message_t m = message_of(sizes, 1);
+    add_frame(&wanted, head, (hr_str_t){text, sizeof text}, sizes, 1, sizes, 1);
+    HR_CHECK(hr_near_link_send(&e.link, head, (hr_str_t){text, sizeof text}, &m));
+    drain_all(&e, &got);
+    HR_CHECK(hr_str_equal(hr_strbuf_view(&got), hr_strbuf_view(&wanted)));
+    HR_CHECK(!e.link.first && e.link.queued == 0 && e.link.watched == EPOLLIN);
+    hr_strbuf_deinit(&wanted);
+    hr_strbuf_deinit(&got);
+    close_end(&e);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "rt/cancel.h"
 #include "rt/device_name.h"
 #include "rt/variable.h"
+#include "rt/device.h"
 #include "test.h"
 
 static void count_call(void* arg) { ++*(int*)arg; }
@@ -215,6 +216,40 @@ HR_TEST(entries_leave_in_any_order) {
     hr_cancel_deregister(&c, &e[orders[o][2]]);
     hr_cancel_deinit(&c);
   }
+}
+
+/* --- devices of a task ---------------------------------------------------------------------------------------------------------------- */
+
+HR_TEST(cpus_are_numbered_and_have_a_limit) {
+  static const struct { int32_t asked, made; } rows[] = {{0, 1}, {1, 1}, {2, 2}, {HR_DEVICE_MOST_CPUS, HR_DEVICE_MOST_CPUS},
+                                                         {-1, -1}, {HR_DEVICE_MOST_CPUS + 1, -1}, {INT32_MIN, -1}, {INT32_MAX, -1}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    hr_device_set_t* s = NULL;
+    char text[100];
+    HR_REQUIRE_OK(hr_device_set_create(&s));
+    hr_status_t status = hr_device_set_add_cpus(s, HR_STR("/job:a/replica:0/task:1"), rows[i].asked, 7);
+    if (rows[i].made < 0) {
+      snprintf(text, sizeof text, "%d CPU devices are asked for; there may be 1 to %d", (int)rows[i].asked, (int)HR_DEVICE_MOST_CPUS);
+      HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, text);
+      HR_CHECK_EQ_I64(s->count, 0);
+    } else if (HR_CHECK_OK(status) && HR_CHECK_EQ_I64(s->count, rows[i].made)) {
+      for (int32_t j = 0; j < s->count; ++j) {
+        const hr_device_t* d = s->devices[j];
+        snprintf(text, sizeof text, "/job:a/replica:0/task:1/device:CPU:%d", (int)j);
+        HR_CHECK_STR(d->name, text);
+        HR_CHECK(d->incarnation == 7 && d->memory_limit == HR_DEVICE_CPU_MEMORY && !d->is_remote && d->parts.id == j);
+        HR_CHECK_EQ_I64(hr_device_set_find(s, hr_str(text)), j);
+      }
+      HR_CHECK_EQ_I64(hr_device_set_find(s, HR_STR("/job:a/replica:0/task:1/device:CPU:")), -1);
+    }
+    hr_device_set_release(s);
+  }
+  hr_device_set_t* s = NULL; /* incarnations of one's own: each another, never 0 */
+  HR_REQUIRE_OK(hr_device_set_create(&s));
+  HR_CHECK_OK(hr_device_set_add_cpus(s, HR_STR("/job:a/replica:0/task:1"), 3, 0));
+  const uint64_t a = s->devices[0]->incarnation, b = s->devices[1]->incarnation, c = s->devices[2]->incarnation;
+  HR_CHECK(a && b && c && a != b && b != c && a != c);
+  hr_device_set_release(s);
 }
 
 HR_TEST_MAIN()
