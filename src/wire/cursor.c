@@ -11,7 +11,7 @@ hr_status_t hr_cursor_varint(hr_cursor_t* c, uint64_t* out) {
   uint64_t v = 0;
   for (int shift = 0; shift < 70; shift += 7, ++p) {
     if (p >= c->end) return cursor_error(c, "a varint runs past the end");
-    v |= shift < 64 ? (uint64_t)(*p & 0x7f) << shift : 0;
+    v |= (uint64_t)(*p & 0x7f) << shift;
     if (*p < 0x80) {
       c->at = p + 1;
       *out = v;

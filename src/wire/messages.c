@@ -59,7 +59,7 @@ const ProtobufCMessageDescriptor* hr_messages_find(hr_str_t name) {
 }
 
 const ProtobufCFieldDescriptor* hr_messages_field(const ProtobufCMessageDescriptor* type, uint32_t number) {
-  return number > INT32_MAX ? NULL : protobuf_c_message_descriptor_get_field(type, number);
+  return protobuf_c_message_descriptor_get_field(type, number);
 }
 
 /* Recursion is bounded by HR_MESSAGES_DEPTH small frames. */
@@ -102,7 +102,7 @@ static void message_release(void* arg, void* block) {
 hr_status_t hr_messages_unpack(const ProtobufCMessageDescriptor* type, const void* data, size_t size, ProtobufCMessage** out) {
   static const uint8_t empty[1];
   HR_TRY(hr_messages_check(type, data, size));
-  message_budget_t budget = {size > SIZE_MAX / 64 - (1 << 20) ? SIZE_MAX : size * 64 + (1 << 20), false, false};
+  message_budget_t budget = {size * 64 + (1 << 20), false, false};
   ProtobufCAllocator allocator = {message_alloc, message_release, &budget};
   *out = protobuf_c_message_unpack(type, &allocator, size, size ? data : empty);
   if (*out) return NULL;

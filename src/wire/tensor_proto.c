@@ -74,7 +74,7 @@ static hr_status_t tensor_proto_check_size(hr_dtype_t dtype, const hr_shape_t* s
                     hr_dtype_name(dtype), bytes);
   if (content && dtype == HR_STRING && count > content)
     return HR_ERROR(INVALID_ARGUMENT, "tensor_content has %zu bytes for %zu strings", content, count);
-  size_t justified = data > SIZE_MAX / 16 ? SIZE_MAX : data * 16; /* the tersest data: 2 bytes for a string of 24 */
+  size_t justified = data * 16; /* the tersest data: 2 bytes for a string of 24 */
   if (bytes > justified && bytes > limit)
     return HR_ERROR(RESOURCE_EXHAUSTED, "tensor of shape %s and type %s takes %zu bytes, its message of %zu bytes may make %zu at most",
                     hr_shape_format(shape, text), hr_dtype_name(dtype), bytes, data, justified > limit ? justified : limit);

@@ -35,4 +35,58 @@ HR_TEST(refuses_unknown_value_types) {
   HR_CHECK_CODE(hr_handle_proto_decode(hr_cursor_make("\x32\x02\x08\x7f", 4), &h), HR_INVALID_ARGUMENT, "unknown dtype 127");
 }
 
+HR_TEST(handles_byte_for_byte) {
+  static const struct { const char* bytes; size_t size; const char *device, *container, *name, *type; uint64_t hash; } rows[] = {
+    {"", 0, "", "", "", "", 0},         {"\x0a\x01" "d", 3, "d", "", "", "", 0}, {"\x12\x01" "c", 3, "", "c", "", "", 0},
+    {"\x1a\x01n", 3, "", "", "n", "", 0}, {"\x20\xac\x02", 3, "", "", "", "", 300}, {"\x2a\x01t", 3, "", "", "", "t", 0},
+    {"\x0a\x01" "d\x12\x01" "c\x1a\x01n\x20\x07\x2a\x01t", 14, "d", "c", "n", "t", 7},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    hr_handle_t* h = NULL;
+    hr_writer_t w = {0};
+    HR_REQUIRE_OK(hr_handle_proto_decode(hr_cursor_make(rows[i].bytes, rows[i].size), &h));
+    HR_CHECK_VIEW(h->device, rows[i].device);
+    HR_CHECK_VIEW(h->container, rows[i].container);
+    HR_CHECK_VIEW(h->name, rows[i].name);
+    HR_CHECK_VIEW(h->type_name, rows[i].type);
+    HR_CHECK_EQ_U64(h->type_hash, rows[i].hash);
+    HR_CHECK_EQ_I64(h->dtype, HR_DTYPE_INVALID);
+    hr_handle_proto_encode(h, &w);
+    HR_CHECK(w.size == rows[i].size && (!w.size || !memcmp(w.data, rows[i].bytes, w.size)));
+    hr_strbuf_deinit(&w);
+    hr_handle_release(h);
+  }
+}
+
+HR_TEST(what_a_handle_holds) { /* of several the first */
+  static const char first[] = "\x32\x08\x08\x03\x12\x04\x12\x02\x08\x05";
+  static const char both[] = "\x32\x08\x08\x03\x12\x04\x12\x02\x08\x05\x32\x02\x08\x01";
+  hr_handle_t* h = NULL;
+  hr_writer_t w = {0};
+  HR_REQUIRE_OK(hr_handle_proto_decode(hr_cursor_make(both, sizeof both - 1), &h));
+  HR_CHECK(h->dtype == HR_I32 && h->shape && h->shape->rank == 1 && h->shape->dims[0] == 5);
+  hr_handle_proto_encode(h, &w);
+  HR_CHECK(w.size == sizeof first - 1 && !memcmp(w.data, first, w.size));
+  hr_handle_release(h);
+  w.size = 0;
+  HR_REQUIRE_OK(hr_handle_proto_decode(hr_cursor_make("\x32\x06\x12\x02\x18\x01\x08\x02", 8), &h));
+  HR_CHECK(h->dtype == HR_F64 && h->shape && h->shape->rank == -1);
+  const hr_pshape_t* kept = h->shape;
+  h->shape = NULL; /* nothing known */
+  hr_handle_proto_encode(h, &w);
+  h->shape = kept;
+  HR_CHECK(w.size == 8 && !memcmp(w.data, "\x32\x06\x08\x02\x12\x02\x18\x01", 8));
+  hr_handle_release(h);
+  hr_strbuf_deinit(&w);
+  w = (hr_writer_t){0};
+  hr_handle_proto_encode(NULL, &w);
+  HR_CHECK_EQ_U64(w.size, 0);
+  char bytes[] = {0x32, 0x02, 0x08, (char)(HR_DTYPE_COUNT - 1)};
+  HR_REQUIRE_OK(hr_handle_proto_decode(hr_cursor_make(bytes, 4), &h));
+  HR_CHECK_EQ_I64(h->dtype, HR_DTYPE_COUNT - 1);
+  hr_handle_release(h);
+  ++bytes[3];
+  HR_CHECK_CODE(hr_handle_proto_decode(hr_cursor_make(bytes, 4), &h), HR_INVALID_ARGUMENT, "holds a value of unknown dtype");
+}
+
 HR_TEST_MAIN()
