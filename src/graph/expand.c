@@ -47,7 +47,7 @@ hr_status_t hr_expand_callee(hr_expand_t* x, const hr_node_t* node, const hr_fun
   *out = hr_function_of_node(x->g, node);
   if (!*out) return NULL;
   const hr_op_def_t* def = node->attrs.def;
-  hr_named_attr_t* attrs = hr_arena_array(&x->arena, (size_t)def->attr_count + 1, sizeof *attrs);
+  hr_named_attr_t* attrs = hr_arena_array(&x->arena, (size_t)def->attr_count, sizeof *attrs);
   if (!attrs) return hr_status_out_of_memory();
   for (int i = 0; i < def->attr_count; ++i) attrs[i] = (hr_named_attr_t){def->attrs[i].name, node->attrs.values[i]};
   *out_attrs = attrs;
@@ -111,7 +111,7 @@ hr_status_t hr_expand_add(hr_expand_t* x, const hr_node_t* like, const char* res
 
 hr_status_t hr_expand_add_call(hr_expand_t* x, const hr_node_t* like, const char* rest, const hr_func_attr_t* f, hr_node_desc_t desc,
                                const int32_t* output_types, int32_t output_count, hr_node_t** out) {
-  hr_named_attr_t attrs[3] = {hr_at("f", HR_AT_SCALAR(HR_ATTR_FUNC, func, f)), hr_at_types("Tout", output_types, output_count),
+  hr_named_attr_t attrs[] = {hr_at("f", HR_AT_SCALAR(HR_ATTR_FUNC, func, f)), hr_at_types("Tout", output_types, output_count),
                               hr_at(HR_EXPAND_TWIN, HR_AT_SCALAR(HR_ATTR_STRING, s, HR_STR("")))};
   hr_str_t twin = x->drops_twins ? HR_STR("") : hr_expand_twin_of(like);
   desc.op = HR_STR("StatefulPartitionedCall");
@@ -169,12 +169,12 @@ static hr_status_t make_start(inline_t* c) {
 static hr_status_t find_flow(inline_t* c) {
   hr_map_t place;
   hr_status_t status = NULL;
-  c->in_flow = hr_arena_array(&c->x->arena, (size_t)c->body.node_count + 1, 1);
+  c->in_flow = hr_arena_array(&c->x->arena, (size_t)c->body.node_count, 1);
   if (!c->in_flow) return hr_status_out_of_memory();
   hr_map_init(&place);
   for (int32_t i = 0; i < c->body.node_count && !status; ++i) {
     const hr_node_t* n = c->body.nodes[i];
-    uintptr_t from = 0;
+    uintptr_t from;
     bool inside = hr_node_class_is_control_flow(n->attrs.def->node_class);
     for (int32_t j = 0; j < n->input_count && !inside; ++j)
       inside = n->inputs[j].node && hr_map_find_ptr(&place, n->inputs[j].node, &from) && c->in_flow[from];
@@ -190,7 +190,7 @@ static hr_status_t find_flow(inline_t* c) {
 static hr_status_t find_ends(inline_t* c) {
   HR_TRY(find_flow(c));
   for (int32_t i = 0; i < c->body.node_count; ++i) {
-    bool effect = false;
+    bool effect;
     HR_TRY(hr_effects_of_node(c->x->g, &c->x->effects, c->body.nodes[i], &effect));
     if (!effect) continue;
     if (c->in_flow[i])
@@ -232,14 +232,14 @@ static hr_status_t replace_waiters(inline_t* c) {
   for (int32_t i = 0; i < c->body.control_count; ++i) HR_TRY(hr_vec_push(&c->ends, c->body.controls[i]));
   for (int32_t i = 0; i < c->body.output_count; ++i) HR_TRY(hr_vec_push(&c->ends, c->body.outputs[i].node));
   if (c->start) HR_TRY(hr_vec_push(&c->ends, c->start));
-  for (int32_t i = 0; i < c->call->input_count && !c->ends.count; ++i) HR_TRY(hr_vec_push(&c->ends, c->call->inputs[i].node));
+  if (c->call->input_count && !c->ends.count) HR_TRY(hr_vec_push(&c->ends, c->call->inputs[0].node));
   if (c->ends.count) HR_TRY(add_no_op(c, "output_control", c->ends.data, (int32_t)c->ends.count, &end));
   return c->x->edit->replace_control(c->x, c->call, end);
 }
 
 static hr_status_t inline_body(inline_t* c, const hr_function_t* f, const hr_named_attr_t* attrs, int32_t attr_count, int32_t level) {
   hr_expand_t* x = c->x;
-  int32_t inner = 0;
+  int32_t inner;
   HR_TRY(make_start(c));
   hr_function_body_request_t r = {.function = f,
                                   .attrs = attrs,
@@ -278,7 +278,7 @@ static hr_status_t keep_named_call(hr_expand_t* x, hr_node_t* n, const hr_named_
 static hr_status_t expand_call(hr_expand_t* x, const hr_expand_item_t* item) {
   const hr_function_t* f = NULL;
   const hr_named_attr_t* attrs = NULL;
-  int32_t attr_count = 0;
+  int32_t attr_count;
   HR_TRY(hr_expand_callee(x, item->node, &f, &attrs, &attr_count));
   if (!f) return NULL;
   if (!hr_expand_may_enter(x, f, item->level))

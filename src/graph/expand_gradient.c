@@ -21,7 +21,7 @@ static hr_status_t add_like_input(gradient_t* g, const char* op, const char* res
 }
 
 static hr_status_t take_inputs(gradient_t* g) {
-  g->xs = hr_arena_array(&g->x->arena, (size_t)g->x_count + 1, sizeof *g->xs);
+  g->xs = hr_arena_array(&g->x->arena, (size_t)g->x_count, sizeof *g->xs);
   if (!g->xs) return hr_status_out_of_memory();
   for (int32_t i = 0; i < g->x_count; ++i) HR_TRY(add_like_input(g, "Identity", "x", g->node->inputs[i], &g->xs[i]));
   return NULL;
@@ -48,7 +48,7 @@ static hr_status_t tie_to_start(hr_graph_t* g, hr_node_t* start, int64_t first) 
 static hr_status_t add_zeros(gradient_t* g, int32_t i, hr_value_t* out) {
   hr_dtype_t type = hr_dtype_base(g->node->output_types[i]);
   hr_shape_t scalar = hr_shape_scalar();
-  hr_tensor_t zero = {0};
+  hr_tensor_t zero;
   hr_value_t parts[2];
   hr_node_t* node = NULL;
   if (hr_dtype_base(hr_value_type(g->xs[i])) != HR_RESOURCE) return add_like_input(g, "ZerosLike", "zeros", g->xs[i], out);
@@ -95,7 +95,7 @@ static hr_status_t differentiate(gradient_t* g, const hr_func_attr_t* call, cons
   if (body.output_count != g->node->input_count - g->x_count)
     return HR_ERROR(INVALID_ARGUMENT, "%d gradients are given for the function's %d outputs", (int)(g->node->input_count - g->x_count),
                     (int)body.output_count);
-  hr_gradient_t* grads = hr_arena_array(&x->arena, (size_t)g->x_count + 1, sizeof *grads);
+  hr_gradient_t* grads = hr_arena_array(&x->arena, (size_t)g->x_count, sizeof *grads);
   if (!grads) return hr_status_out_of_memory();
   hr_grad_request_t q = {.ys = body.outputs,
                          .y_count = body.output_count,
@@ -109,7 +109,7 @@ static hr_status_t differentiate(gradient_t* g, const hr_func_attr_t* call, cons
   HR_TRY(tie_to_start(x->g, start, before));
   HR_TRY(x->edit->added(x, g->node));
   x->added += body.node_count + x->g->nodes.count - before;
-  int32_t inner = 0;
+  int32_t inner;
   HR_TRY(hr_expand_enter(x, f, level, &inner));
   HR_TRY(hr_expand_push(x, body.nodes, body.node_count, inner));
   HR_TRY(hr_expand_push(x, x->g->nodes.data + before, x->g->nodes.count - before, inner));
@@ -125,7 +125,7 @@ static hr_status_t call_gradient_function(gradient_t* g, const hr_func_attr_t* o
   hr_node_t* call = NULL;
   const hr_function_t* function = NULL;
   int32_t* types = NULL;
-  int count = 0;
+  int count;
   HR_TRY(hr_expand_find(x, name, &function));
   HR_TRY(hr_function_types(function, f.attrs, f.attr_count, true, &x->arena, &types, &count));
   if (count != n->output_count)

@@ -10,16 +10,14 @@
 #include "op/node_class.h"
 
 /* --- the scope's name -------------------------------------------------------------------------------------------------------------- */
-/* The k of "gradients_<k>/..." (0 without a number); -1 for other names. */
-static int64_t scope_number(hr_str_t name) {
-  static const char stem[] = "gradients";
-  size_t n = sizeof stem - 1;
-  if (name.size <= n || memcmp(name.data, stem, n) != 0) return -1;
-  int64_t slash = hr_str_find(name, '/'), k = 0;
-  if (slash < 0) return -1;
-  hr_str_t number = hr_str_slice(name, n, (size_t)slash);
-  if (number.size == 0) return 0;
-  return number.data[0] == '_' && hr_str_parse_i64(hr_str_slice(number, 1, number.size), &k) ? k : -1;
+/* Of "gradients_<k>/..." the number after k (k is 0 without a number); 0 for other names. */
+static int64_t scope_after(hr_str_t name) {
+  const hr_str_t stem = HR_STR("gradients");
+  int64_t slash = hr_str_find(name, '/'), k;
+  if (slash < 0 || !hr_str_has_prefix(name, stem)) return 0;
+  hr_str_t number = hr_str_slice(name, stem.size, (size_t)slash);
+  if (number.size == 0) return 1;
+  return number.data[0] == '_' && hr_str_parse_i64(hr_str_slice(number, 1, number.size), &k) ? k + 1 : 0;
 }
 
 static hr_status_t choose_prefix(hr_grad_pass_t* p) {
@@ -30,8 +28,8 @@ static hr_status_t choose_prefix(hr_grad_pass_t* p) {
   if (asked.size) return NULL;
   int64_t next = 0;
   for (int64_t i = 0; i < p->g->nodes.count; ++i) {
-    int64_t k = p->g->nodes.data[i] ? scope_number(p->g->nodes.data[i]->name) : -1;
-    if (k >= next) next = k + 1;
+    int64_t after = p->g->nodes.data[i] ? scope_after(p->g->nodes.data[i]->name) : 0;
+    if (after > next) next = after;
   }
   char text[48];
   snprintf(text, sizeof text, next ? "gradients_%lld" : "gradients", (long long)next);
@@ -151,7 +149,7 @@ hr_status_t hr_grad_walk_items(hr_grad_pass_t* p, int32_t frame) {
   const hr_grad_loop_t* l = &p->loops[frame];
   for (int64_t i = l->items.count - 1; i >= 0; --i) {
     hr_node_t* n = l->items.data[i];
-    if (hr_grad_is_class(n, HR_NODE_EXIT) && p->frames.of_node[n->id] > 0)
+    if (hr_grad_is_class(n, HR_NODE_EXIT))
       HR_TRY(hr_grad_while_build(p, p->frames.of_node[n->id]));
     else if (!is_machinery(n))
       HR_TRY(visit_node(p, n));

@@ -15,7 +15,6 @@ enum { CALL_MOST_DEPTH = 8 };
 
 bool hr_grad_call_is_call(const hr_node_t* node) {
   const hr_op_def_t* def = node->attrs.def;
-  if (def->node_class != HR_NODE_ORDINARY) return false;
   return hr_str_is(def->name, "PartitionedCall") || hr_str_is(def->name, "StatefulPartitionedCall") || hr_lower_is_conditional(node) ||
          hr_function_of_node(node->graph, node);
 }
@@ -72,7 +71,7 @@ static hr_status_t add_named(hr_grad_pass_t* p, const hr_node_t* node, const cha
 
 /* The inputs, each by a node of its own: a value given twice has two gradients, and the walk within ends here. */
 static hr_status_t take_inputs(hr_grad_pass_t* p, const hr_node_t* node, hr_value_t** out) {
-  *out = hr_arena_array(&p->arena, (size_t)node->input_count + 1, sizeof **out);
+  *out = hr_arena_array(&p->arena, (size_t)node->input_count, sizeof **out);
   if (!*out) return hr_status_out_of_memory();
   for (int32_t i = 0; i < node->input_count; ++i) {
     hr_node_t* x = NULL;
@@ -107,7 +106,7 @@ static hr_status_t copy_node(hr_grad_pass_t* p, const hr_node_t* node, const hr_
 static hr_status_t check_repeatable(hr_expand_t* x, int64_t first) {
   for (int64_t i = first; i < x->g->nodes.count; ++i) {
     const hr_node_t* n = x->g->nodes.data[i];
-    bool effect = false;
+    bool effect;
     if (!n || hr_expand_twin_of(n).size || !(n->attrs.def->op->flags & HR_OP_IMPURE)) continue;
     if (!n->consumers.count && !n->control_consumers.count && n->output_count) continue; /* a call that was taken apart */
     HR_TRY(hr_effects_of_node(x->g, &x->effects, n, &effect));
@@ -133,7 +132,7 @@ static hr_status_t expand_copy(hr_grad_pass_t* p, hr_node_t* copy, copy_t* c) {
 /* --- giving ------------------------------------------------------------------------------------------------------------------------ */
 static hr_status_t make_request(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node, copy_t* copy, const hr_value_t* xs,
                                 hr_grad_request_t* q) {
-  hr_value_t* upstream = hr_arena_array(&p->arena, (size_t)node->output_count + 1, sizeof *upstream);
+  hr_value_t* upstream = hr_arena_array(&p->arena, (size_t)node->output_count, sizeof *upstream);
   hr_strbuf_t text;
   if (!upstream) return hr_status_out_of_memory();
   *q = (hr_grad_request_t){.xs = xs,
@@ -173,8 +172,8 @@ static hr_status_t differentiate(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t
   hr_value_t* xs = NULL;
   hr_node_t* copy = NULL;
   hr_grad_request_t q;
-  copy_t outputs = {.y_count = node->output_count, .ys = hr_arena_array(&p->arena, (size_t)node->output_count + 1, sizeof(hr_value_t))};
-  hr_gradient_t* grads = hr_arena_array(&p->arena, (size_t)node->input_count + 1, sizeof *grads);
+  copy_t outputs = {.y_count = node->output_count, .ys = hr_arena_array(&p->arena, (size_t)node->output_count, sizeof(hr_value_t))};
+  hr_gradient_t* grads = hr_arena_array(&p->arena, (size_t)node->input_count, sizeof *grads);
   if (!grads || !outputs.ys) return hr_status_out_of_memory();
   if (p->request->call_depth >= CALL_MOST_DEPTH)
     return HR_ERROR(UNIMPLEMENTED, "the gradient of a function that calls itself, or of calls that stand %d deep", CALL_MOST_DEPTH);
@@ -196,8 +195,8 @@ static hr_status_t call_own(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* nod
                             int32_t attr_count) {
   hr_func_attr_t name = {f->gradient, attrs, attr_count};
   int32_t count = node->input_count + node->output_count;
-  hr_value_t* inputs = hr_arena_array(&p->arena, (size_t)count + 1, sizeof *inputs);
-  int32_t* types = hr_arena_array(&p->arena, (size_t)node->input_count + 1, sizeof *types);
+  hr_value_t* inputs = hr_arena_array(&p->arena, (size_t)count, sizeof *inputs);
+  int32_t* types = hr_arena_array(&p->arena, (size_t)node->input_count, sizeof *types);
   hr_node_t* call = NULL;
   if (!inputs || !types) return hr_status_out_of_memory();
   for (int32_t i = 0; i < node->input_count; ++i) {
@@ -223,8 +222,8 @@ static hr_status_t emit_symbolic(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t
                                  const hr_named_attr_t* attrs, int32_t attr_count) {
   hr_func_attr_t name = {f ? f->name : HR_STR(""), attrs, attr_count};
   int32_t count = node->input_count + node->output_count;
-  hr_value_t* inputs = hr_arena_array(&p->arena, (size_t)count + 1, sizeof *inputs);
-  int32_t* types = hr_arena_array(&p->arena, (size_t)node->input_count + 1, sizeof *types);
+  hr_value_t* inputs = hr_arena_array(&p->arena, (size_t)count, sizeof *inputs);
+  int32_t* types = hr_arena_array(&p->arena, (size_t)node->input_count, sizeof *types);
   if (!inputs || !types) return hr_status_out_of_memory();
   if (!f) return HR_ERROR(UNIMPLEMENTED, "the gradient of a branch or loop of functions within a loop of nodes");
   for (int32_t i = 0; i < node->input_count; ++i) {
@@ -252,7 +251,7 @@ hr_status_t hr_grad_call(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node) 
   hr_expand_t x;
   const hr_function_t* f = NULL;
   const hr_named_attr_t* attrs = NULL;
-  int32_t attr_count = 0;
+  int32_t attr_count;
   hr_expand_init(&x, p->g, &graph_edit, NULL);
   hr_status_t status = hr_expand_callee(&x, node, &f, &attrs, &attr_count);
   if (!status && stands_in_loop(p, node))

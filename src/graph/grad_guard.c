@@ -53,7 +53,7 @@ static hr_status_t guards_shared(hr_grad_pass_t* p, const hr_grad_guard_t* a, co
 
 /* --- what a node waits for ---------------------------------------------------------------------------------------------------------- */
 static const hr_grad_loop_t* loop_left(const hr_grad_pass_t* p, const hr_node_t* n) { /* by an Exit; NULL: it is none */
-  if (!p->has_loops || !hr_grad_is_class(n, HR_NODE_EXIT) || p->frames.of_node[n->id] <= 0) return NULL;
+  if (!p->has_loops || !hr_grad_is_class(n, HR_NODE_EXIT)) return NULL;
   return &p->loops[p->frames.of_node[n->id]];
 }
 

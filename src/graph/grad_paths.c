@@ -117,7 +117,7 @@ static hr_status_t search_close(hr_grad_pass_t* p, hr_node_t* node) {
 }
 
 static const hr_grad_loop_t* search_loop(const hr_grad_pass_t* p, const hr_node_t* n) { /* that an Exit leaves, once loops are known */
-  return p->loops && hr_grad_is_class(n, HR_NODE_EXIT) && p->frames.of_node[n->id] > 0 ? &p->loops[p->frames.of_node[n->id]] : NULL;
+  return p->loops && hr_grad_is_class(n, HR_NODE_EXIT) ? &p->loops[p->frames.of_node[n->id]] : NULL;
 }
 
 /* Producer number i, NULL beyond the last (a loop's Exit: first all that enters it). */
@@ -172,7 +172,7 @@ static bool order_has_loops(const hr_grad_pass_t* p) {
 /* All nodes but those that a working copy has removed. */
 static hr_status_t find_frames(hr_grad_pass_t* p) {
   int64_t count = 0;
-  hr_node_t** nodes = hr_arena_array(&p->arena, (size_t)p->info_count + 1, sizeof *nodes);
+  hr_node_t** nodes = hr_arena_array(&p->arena, (size_t)p->info_count, sizeof *nodes);
   if (!nodes) return hr_status_out_of_memory();
   for (int64_t i = 0; i < p->info_count; ++i)
     if (p->g->nodes.data[i]) nodes[count++] = p->g->nodes.data[i];
@@ -222,7 +222,7 @@ static hr_status_t sort_items(hr_grad_pass_t* p) {
       p->loops[frame].exit = n;
       frame = hr_frames_of_output(&p->frames, n);
     }
-    HR_TRY(hr_vec_push(&p->loops[frame < 0 ? 0 : frame].items, n));
+    HR_TRY(hr_vec_push(&p->loops[frame].items, n));
   }
   return NULL;
 }

@@ -76,7 +76,7 @@ hr_status_t hr_grad_place_start(hr_grad_pass_t* p) {
   HR_TRY(make_forward_places(p));
   p->base = p->here = p->forward[common_frame(p)];
   p->anchor = find_anchor(p);
-  for (int32_t i = 0; i < p->request->y_count; ++i) {
+  for (int32_t i = 1; i < p->request->y_count; ++i) { /* the first stands there */
     if (hr_grad_place_home(p, p->request->ys[i]) == p->base) continue;
     return HR_ERROR(INVALID_ARGUMENT, "the ys stand in different loops: '%s' and '%s'", p->request->ys[0].node->name.data,
                     p->request->ys[i].node->name.data);
@@ -96,8 +96,7 @@ void hr_grad_place_deinit(hr_grad_pass_t* p) {
 
 hr_grad_place_t* hr_grad_place_home(const hr_grad_pass_t* p, hr_value_t v) {
   if (v.node->id >= p->info_count) return p->homes.data[v.node->id - p->info_count];
-  int32_t frame = hr_frames_of_output(&p->frames, v.node);
-  return p->forward[frame < 0 ? 0 : frame];
+  return p->forward[hr_frames_of_output(&p->frames, v.node)];
 }
 
 static bool place_is_around(const hr_grad_place_t* outer, const hr_grad_place_t* inner) { /* or the same */
@@ -139,7 +138,7 @@ hr_status_t hr_grad_place_add_raw(hr_grad_pass_t* p, hr_grad_place_t* home, cons
 /* Within a loop a constant has to wait for something of the loop: for `after`, at the base for the anchor. */
 static hr_status_t add_constant(hr_grad_pass_t* p, const hr_tensor_t* t, hr_node_t* after, hr_grad_place_t* at, hr_value_t* out) {
   const hr_named_attr_t attrs[] = {hr_at_tensor("value", t), hr_at_type("dtype", (int)t->dtype)};
-  if (!after && at == p->base) after = p->anchor;
+  if (!after) after = p->anchor;
   hr_node_desc_t desc = {
       .op = HR_STR("Const"), .device = HR_STR(""), .attrs = attrs, .attr_count = 2, .controls = &after, .control_count = after ? 1 : 0};
   return hr_grad_place_add_raw(p, at, &desc, out);
@@ -154,7 +153,7 @@ hr_status_t hr_grad_place_int(hr_grad_pass_t* p, hr_grad_place_t* at, int32_t va
 }
 
 static hr_status_t bring_all(hr_grad_pass_t* p, int count, const hr_value_t* inputs, hr_grad_place_t* to, const hr_value_t** out) {
-  hr_value_t* brought = hr_arena_array(&p->arena, (size_t)count + 1, sizeof *brought);
+  hr_value_t* brought = hr_arena_array(&p->arena, (size_t)count, sizeof *brought);
   if (!brought) return hr_status_out_of_memory();
   for (int i = 0; i < count; ++i) HR_TRY(hr_grad_place_bring(p, inputs[i], to, &brought[i]));
   *out = brought;
@@ -173,7 +172,7 @@ hr_status_t hr_grad_place_add(hr_grad_pass_t* p, hr_grad_place_t* at, const char
 static hr_value_t origin(hr_value_t v) {
   for (;;) {
     const hr_node_t* n = v.node;
-    bool is_copy = n->attrs.def->node_class == HR_NODE_IDENTITY && n->control_count == 0 && hr_value_type(n->inputs[0]) < HR_DTYPE_REF;
+    bool is_copy = n->attrs.def->node_class == HR_NODE_IDENTITY && n->control_count == 0 && !hr_dtype_is_ref(hr_value_type(n->inputs[0]));
     bool is_invariant = hr_grad_is_class(n, HR_NODE_ENTER) && hr_attrs_bool(&n->attrs, "is_constant");
     if (!is_copy && !is_invariant) return v;
     v = n->inputs[0];
@@ -208,7 +207,7 @@ hr_status_t hr_grad_place_tie(hr_grad_pass_t* p, hr_grad_place_t* at, hr_node_t*
 
 static hr_status_t push_in_loop(hr_grad_pass_t* p, hr_value_t v, hr_value_t stack, bool may_be_dead) {
   hr_grad_place_t* at = hr_grad_place_home(p, v);
-  hr_value_t inputs[2] = {HR_NO_VALUE, v}, push;
+  hr_value_t inputs[] = {HR_NO_VALUE, v}, push;
   if (!at->tail) return HR_ERROR(INTERNAL, "the loop of '%s' has no counter yet", v.node->name.data);
   HR_TRY(hr_grad_place_bring(p, stack, at, &inputs[0]));
   hr_node_desc_t desc = {.op = HR_STR("StackPushV2"),
@@ -225,7 +224,7 @@ static hr_status_t push_in_loop(hr_grad_pass_t* p, hr_value_t v, hr_value_t stac
 static hr_status_t guard_handle(hr_grad_pass_t* p, const hr_grad_guard_t* guard, hr_grad_place_t* to, hr_value_t* handle) {
   if (!guard) return NULL;
   HR_TRY(guard_handle(p, guard->parent, to, handle));
-  hr_value_t inputs[2] = {*handle, guard->pred};
+  hr_value_t inputs[] = {*handle, guard->pred};
   HR_TRY(hr_grad_place_add(p, to, "Switch", 2, inputs, HR_NO_ATTRS, handle));
   handle->index = guard->branch;
   return NULL;
@@ -280,7 +279,7 @@ hr_status_t hr_grad_place_bring(hr_grad_pass_t* p, hr_value_t v, hr_grad_place_t
   if (hr_grad_place_home(p, v) == to) return *out = v, NULL;
   v = origin(v);
   if (hr_grad_place_home(p, v) == to) return *out = v, NULL;
-  const void* key = v.node->shapes + v.index; /* an address of this output's alone */
+  const void* key = &v.node->shapes[v.index]; /* an address of this output's alone */
   if (hr_map_find_ptr(&to->known, key, &known)) return *out = *(hr_value_t*)known, NULL;
   hr_value_t* kept = hr_arena_alloc(&p->arena, sizeof *kept);
   if (!kept) return hr_status_out_of_memory();
@@ -353,13 +352,13 @@ hr_value_t hr_grad_place_zeros(hr_grad_call_t* c, hr_value_t like) {
   if (dtype == HR_VARIANT) return hr_emit_zeros_like(g, like); /* a list's zeros are as long as it is */
   if (is_handle) {
     const hr_handle_info_t* held = like.node->handles ? &like.node->handles[like.index] : NULL;
-    dtype = held ? held->dtype : HR_DTYPE_INVALID;
-    shape = held && held->shape ? held->shape : &hr_pshape_unknown;
-    if (dtype == HR_DTYPE_INVALID) {
+    if (!held || held->dtype == HR_DTYPE_INVALID) {
       hr_grad_fail(
           g, HR_ERROR(UNIMPLEMENTED, "the gradient of handle '%s:%d', of which nothing is known", like.node->name.data, (int)like.index));
       return HR_NO_VALUE;
     }
+    dtype = held->dtype;
+    shape = held->shape ? held->shape : &hr_pshape_unknown;
   }
   if (shape->rank == 0) return zeros_of_shape(g, dtype, HR_NO_VALUE);
   if (hr_pshape_is_known(shape)) return zeros_of_shape(g, dtype, hr_emit_const_i32s(g, shape->dims, shape->rank));

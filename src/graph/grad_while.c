@@ -56,7 +56,7 @@ static bool is_constant_enter(const hr_node_t* n) { return hr_attrs_bool(&n->att
 
 static hr_status_t find_vars(while_t* w) {
   const hr_grad_loop_t* l = &w->p->loops[w->frame];
-  w->vars = hr_arena_array(&w->p->arena, (size_t)l->enters.count + 1, sizeof *w->vars);
+  w->vars = hr_arena_array(&w->p->arena, (size_t)l->enters.count, sizeof *w->vars);
   if (!w->vars) return hr_status_out_of_memory();
   for (int64_t i = 0; i < l->enters.count; ++i) {
     hr_node_t* enter = l->enters.data[i];
@@ -91,7 +91,7 @@ static hr_status_t flow_into(while_t* w, node_stack_t* stack, hr_value_t v) {
 
 static hr_status_t flow_through(while_t* w, node_stack_t* stack, hr_node_t* n) {
   if (hr_grad_is_loop_switch(n) && w->p->frames.of_node[n->id] == w->frame) return flow_open(w, stack, var_of_switch(w, n));
-  if (hr_grad_is_class(n, HR_NODE_EXIT) && w->p->frames.of_node[n->id] > 0) { /* of a loop within: through all that enters it */
+  if (hr_grad_is_class(n, HR_NODE_EXIT)) { /* of a loop within: through all that enters it */
     const hr_grad_loop_t* inner = &w->p->loops[w->p->frames.of_node[n->id]];
     for (int64_t i = 0; i < inner->enters.count; ++i) HR_TRY(flow_into(w, stack, inner->enters.data[i]->inputs[0]));
     return NULL;
@@ -120,7 +120,7 @@ static hr_status_t find_flow(while_t* w, bool* out_any) {
 static hr_status_t begin_var(hr_grad_pass_t* p, hr_grad_place_t* at, hr_value_t start, const hr_pshape_t* shape, hr_value_t* merged) {
   const hr_named_attr_t enter_attrs[] = {hr_at("frame_name", HR_AT_SCALAR(HR_ATTR_STRING, s, at->name)), hr_at_bool("is_constant", false),
                                          hr_at_int("parallel_iterations", at->parallel)};
-  hr_value_t both[2] = {HR_NO_VALUE, HR_NO_VALUE};
+  hr_value_t both[] = {HR_NO_VALUE, HR_NO_VALUE};
   HR_TRY(hr_grad_place_bring(p, start, at->parent, &start));
   hr_node_desc_t enter = {
       .op = HR_STR("Enter"), .device = HR_STR(""), .inputs = &start, .input_count = 1, .attrs = enter_attrs, .attr_count = 3};
@@ -140,7 +140,7 @@ static hr_status_t begin_var(hr_grad_pass_t* p, hr_grad_place_t* at, hr_value_t 
 /* Switch; *live is the value in an iteration, *left the Exit, of the place around. */
 static hr_status_t open_var(hr_grad_pass_t* p, hr_grad_place_t* at, hr_value_t merged, hr_value_t cond, hr_value_t* live,
                             hr_value_t* left) {
-  hr_value_t inputs[2] = {merged, cond}, sw;
+  hr_value_t inputs[] = {merged, cond}, sw;
   hr_node_desc_t d = {.op = HR_STR("Switch"), .device = HR_STR(""), .inputs = inputs, .input_count = 2};
   HR_TRY(hr_grad_place_add_raw(p, at, &d, &sw));
   *live = hr_emit_nth(sw, 1);
@@ -308,7 +308,7 @@ static hr_status_t give_vars(while_t* w) {
 
 /* --- the whole ------------------------------------------------------------------------------------------------------------------------ */
 static hr_status_t build_back(while_t* w) {
-  hr_value_t total, *totals = hr_arena_array(&w->p->arena, (size_t)w->p->loops[w->frame].enters.count + 1, sizeof *totals);
+  hr_value_t total, *totals = hr_arena_array(&w->p->arena, (size_t)w->p->loops[w->frame].enters.count, sizeof *totals);
   if (!totals) return hr_status_out_of_memory();
   HR_TRY(count_forward(w, &total));
   HR_TRY(start_vars(w));

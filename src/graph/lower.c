@@ -54,8 +54,8 @@ typedef struct {
 
 static hr_status_t split_inputs(lower_t* l, hr_value_t pred, const hr_value_t* inputs, int32_t count, question_t* q) {
   hr_arena_t* arena = &l->x->arena;
-  q->sides[0] = hr_arena_array(arena, (size_t)count + 1, sizeof(hr_value_t));
-  q->sides[1] = hr_arena_array(arena, (size_t)count + 1, sizeof(hr_value_t));
+  q->sides[0] = hr_arena_array(arena, (size_t)count, sizeof(hr_value_t));
+  q->sides[1] = hr_arena_array(arena, (size_t)count, sizeof(hr_value_t));
   if (!q->sides[0] || !q->sides[1]) return hr_status_out_of_memory();
   HR_TRY(lower_add(l, "Switch", "switch_pred", (hr_value_t[]){pred, pred}, 2, NULL, &q->split));
   for (int32_t i = 0; i < count; ++i) {
@@ -80,7 +80,7 @@ static hr_status_t call_side(lower_t* l, const question_t* q, int side, const ch
   HR_TRY(lower_add1(l, "Identity", side ? "pivot_t" : "pivot_f", (hr_value_t){q->split, side}, NULL, &pivot));
   HR_TRY(lower_call(l, name, f, q->sides[side], input_count, pivot.node, n->output_types, n->output_count, &call));
   HR_TRY(lower_add1(l, "Identity", "over", pivot, call, &out->over));
-  out->outputs = hr_arena_array(&l->x->arena, (size_t)n->output_count + 1, sizeof *out->outputs);
+  out->outputs = hr_arena_array(&l->x->arena, (size_t)n->output_count, sizeof *out->outputs);
   if (!out->outputs) return hr_status_out_of_memory();
   for (int32_t i = 0; i < n->output_count; ++i) out->outputs[i] = (hr_value_t){call, i};
   return NULL;
@@ -125,7 +125,7 @@ static hr_status_t wait_like_node(lower_t* l, hr_value_t v, const char* rest, hr
 /* What the node waits for, its inputs wait for. */
 static hr_status_t take_inputs(lower_t* l, int32_t first, hr_value_t** out) {
   const hr_node_t* n = l->node;
-  *out = hr_arena_array(&l->x->arena, (size_t)n->input_count + 1, sizeof **out);
+  *out = hr_arena_array(&l->x->arena, (size_t)n->input_count, sizeof **out);
   if (!*out) return hr_status_out_of_memory();
   for (int32_t i = first; i < n->input_count; ++i) {
     (*out)[i - first] = n->inputs[i];
@@ -137,8 +137,8 @@ static hr_status_t take_inputs(lower_t* l, int32_t first, hr_value_t** out) {
 static hr_status_t lower_if(lower_t* l) {
   const hr_node_t* n = l->node;
   hr_value_t pred, *inputs = NULL;
-  question_t q = {0};
-  side_t then_side = {0}, else_side = {0};
+  question_t q;
+  side_t then_side, else_side;
   HR_TRY(wait_like_node(l, n->inputs[0], "pred", &pred));
   HR_TRY(lower_truth(l, pred, &pred));
   HR_TRY(take_inputs(l, 1, &inputs));
@@ -151,7 +151,7 @@ static hr_status_t lower_if(lower_t* l) {
 
 /* --- Case ---------------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t index_is(lower_t* l, hr_value_t index, int32_t which, hr_value_t* out) {
-  hr_tensor_t value = {0};
+  hr_tensor_t value;
   hr_node_t *number = NULL, *equal = NULL;
   HR_TRY(hr_tensor_from_i32(which, &value));
   hr_named_attr_t attrs[] = {hr_at_tensor("value", &value), hr_at_type("dtype", HR_I32)};
@@ -167,7 +167,7 @@ static hr_status_t index_is(lower_t* l, hr_value_t index, int32_t which, hr_valu
 static hr_status_t lower_only_branch(lower_t* l, const hr_func_attr_t* f, const hr_value_t* inputs) {
   const hr_node_t* n = l->node;
   hr_node_t* call = NULL;
-  hr_value_t* outputs = hr_arena_array(&l->x->arena, (size_t)n->output_count + 1, sizeof *outputs);
+  hr_value_t* outputs = hr_arena_array(&l->x->arena, (size_t)n->output_count, sizeof *outputs);
   if (!outputs) return hr_status_out_of_memory();
   HR_TRY(lower_call(l, "only", f, inputs + 1, n->input_count - 1, n->inputs[0].node, n->output_types, n->output_count, &call));
   for (int32_t i = 0; i < n->output_count; ++i) outputs[i] = (hr_value_t){call, i};
@@ -184,7 +184,7 @@ static hr_status_t lower_case(lower_t* l) {
   side_t* sides = hr_arena_array(&l->x->arena, (size_t)branches->count, sizeof *sides);
   if (!sides) return hr_status_out_of_memory();
   for (int32_t b = 0; b + 1 < branches->count; ++b) {
-    question_t q = {0}, values = {0};
+    question_t q, values;
     hr_value_t pred;
     HR_TRY(index_is(l, inputs[0], b, &pred));
     HR_TRY(split_inputs(l, pred, inputs, n->input_count, &q));
@@ -209,17 +209,15 @@ typedef struct {
 static hr_status_t find_what_stays(lower_t* l, while_t* w) {
   const hr_node_t* n = l->node;
   const hr_function_t* body = NULL;
-  w->stays = hr_arena_array(&l->x->arena, (size_t)n->input_count + 1, sizeof *w->stays);
+  w->stays = hr_arena_array(&l->x->arena, (size_t)n->input_count, sizeof *w->stays);
   if (!w->stays) return hr_status_out_of_memory();
   HR_TRY(hr_expand_find(l->x, hr_attrs_find(&n->attrs, "body")->u.func->name, &body));
-  w->pivot = -1;
-  bool plain = body->input_count == n->input_count && body->output_count == n->input_count;
+  bool plain = true;
   for (int i = 0; i < body->def->attr_count && plain; ++i) plain = body->def->attrs[i].kind == HR_ATTR_TYPE && !body->def->attrs[i].is_list;
-  for (int32_t i = 0; i < n->input_count; ++i) {
-    w->stays[i] = plain && hr_function_hands_through(body, i, i);
-    if (!w->stays[i] && w->pivot < 0) w->pivot = i;
-  }
-  if (w->pivot < 0) w->stays[w->pivot = 0] = false;
+  for (int32_t i = 0; i < n->input_count; ++i) w->stays[i] = plain && hr_function_hands_through(body, i, i);
+  w->pivot = 0;
+  while (w->pivot < n->input_count && w->stays[w->pivot]) ++w->pivot;
+  if (w->pivot == n->input_count) w->stays[w->pivot = 0] = false;
   return NULL;
 }
 
@@ -236,7 +234,7 @@ static hr_status_t enter_one(lower_t* l, hr_value_t v, int64_t parallel, bool st
   HR_TRY(hr_expand_add(l->x, l->node, "merge", m, &merge));
   *out = (hr_value_t){merge, 0};
   if (!enter->handles) return NULL; /* a loop's value may change its shape; what a handle holds does not change */
-  merge->handles = hr_arena_array(&l->x->g->arena, 2, sizeof *merge->handles);
+  merge->handles = hr_arena_array(&l->x->g->arena, (size_t)merge->output_count, sizeof *merge->handles);
   if (!merge->handles) return hr_status_out_of_memory();
   merge->handles[0] = enter->handles[0];
   return NULL;
@@ -262,7 +260,7 @@ static hr_status_t while_enter(lower_t* l, while_t* w) {
 static hr_status_t while_ask(lower_t* l, while_t* w) {
   const hr_node_t* n = l->node;
   int32_t* types = NULL;
-  int count = 0;
+  int count;
   const hr_func_attr_t* f = hr_attrs_find(&n->attrs, "cond")->u.func;
   const hr_function_t* function = NULL;
   hr_node_t* call = NULL;
@@ -294,7 +292,7 @@ static hr_status_t while_go_on(lower_t* l, while_t* w) {
   const hr_func_attr_t* f = hr_attrs_find(&n->attrs, "body")->u.func;
   const hr_function_t* function = NULL;
   int32_t* types = NULL;
-  int count = 0;
+  int count;
   hr_node_t* call = NULL;
   HR_TRY(hr_expand_find(l->x, f->name, &function));
   HR_TRY(hr_function_types(function, f->attrs, f->attr_count, true, &l->x->arena, &types, &count));
@@ -313,7 +311,7 @@ static hr_status_t while_go_on(lower_t* l, while_t* w) {
 
 static hr_status_t lower_while(lower_t* l) {
   const hr_node_t* n = l->node;
-  while_t w = {0};
+  while_t w;
   hr_node_t* over = NULL;
   HR_TRY(while_enter(l, &w));
   HR_TRY(while_ask(l, &w));

@@ -8,8 +8,9 @@
  *   name = Op input input:1 ^control ~set-later F32 [2,?] 0.5 @frame @invariant! key=value   types, shapes and numbers as the op needs them
  *   refine name shape                                                                        what is known of an output
  *   function { ... }                                                                         a FunctionDefLibrary's field as text
- *   ? gradient y z | x w | stops | upstream - | slices                                       or: ? expand [calls], ? frames
+ *   ? gradient y z | x w | stops | upstream - | slices                                       or: ? expand, ? frames
  *   > the answer */
+#define HR_TEST_LEAKS_CHECKED
 #include <stdlib.h>
 #include "base/file.h"
 #include "graph/copy.h"
@@ -247,8 +248,9 @@ static void put_nodes(hr_strbuf_t* out, const hr_graph_t* g, int64_t first) {
 
 static void put_failure(hr_strbuf_t* out, hr_status_t status) { /* of a long message its ends */
   const hr_str_t text = hr_str(hr_status_message(status));
-  hr_strbuf_format(out, "> %s: %.*s", hr_status_code_name(hr_status_code(status)), HR_STR_ARG(hr_str_slice(text, 0, 200)));
-  if (text.size > 200) hr_strbuf_format(out, "...%.*s", HR_STR_ARG(hr_str_slice(text, text.size - 100, text.size)));
+  hr_strbuf_format(out, "> %s: %.*s", hr_status_code_name(hr_status_code(status)),
+                   HR_STR_ARG(hr_str_slice(text, 0, text.size > 300 ? 200 : 300)));
+  if (text.size > 300) hr_strbuf_format(out, "...%.*s (%zu bytes)", HR_STR_ARG(hr_str_slice(text, text.size - 100, text.size)), text.size);
   hr_strbuf_format(out, "\n");
   hr_status_release(status);
 }
@@ -320,8 +322,17 @@ static void ask_expand(hr_graph_t* g, hr_str_t question, hr_strbuf_t* out) {
   hr_expand_t x;
   const int64_t before = g->nodes.count;
   hr_expand_init(&x, g, &told, out);
-  x.lowers = !hr_str_is(hr_str_trim(question), "calls");
-  hr_status_t status = hr_expand_push(&x, g->nodes.data, before, -1);
+  x.lowers = !hr_str_is(question, "calls");
+  int32_t level = -1;
+  hr_str_t word;
+  int64_t number = 0;
+  if (hr_str_split(&question, ' ', &word) && hr_str_parse_i64(question, &number)) { /* as if in a body so deep, so many added */
+    maker_must(hr_vec_push(&x.levels, ((hr_expand_level_t){NULL, -1, hr_str_is(word, "deep") ? (int32_t)number : 1})), "a level");
+    if (hr_str_is(word, "after")) x.added = number;
+    level = hr_str_is(word, "outside") ? -1 : 0;
+    if (level < 0) x.added = number;
+  }
+  hr_status_t status = hr_expand_push(&x, g->nodes.data, before, level);
   if (!status) status = hr_expand_run(&x);
   if (status)
     put_failure(out, status);
