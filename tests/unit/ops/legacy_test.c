@@ -18,7 +18,7 @@ static void dump_table(const char* path, hr_strbuf_t* out) {
   hr_table_iter_t it;
   HR_REQUIRE_OK(hr_table_open(path, &t));
   hr_table_iter_init(&it, t);
-  for (hr_status_t status = hr_table_iter_first(&it); HR_CHECK_OK(status) && hr_table_iter_is_valid(&it); status = hr_table_iter_next(&it)) {
+  for (hr_status_t s = hr_table_iter_first(&it); HR_CHECK_OK(s) && hr_table_iter_is_valid(&it); s = hr_table_iter_next(&it)) {
     add_hex(out, hr_table_iter_key(&it));
     hr_strbuf_add_str(out, HR_STR("="));
     add_hex(out, hr_table_iter_value(&it));
