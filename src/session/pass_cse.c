@@ -88,7 +88,7 @@ hr_status_t hr_pass_cse(hr_program_t* p, const hr_session_options_t* o) {
   hr_status_t status = NULL;
   for (int64_t i = 0; i < count && !status; ++i) {
     hr_node_t* n = p->graph->nodes.data[i];
-    if (!n || n->output_count == 0 || hr_program_is_fixed(n)) continue;
+    if (n->output_count == 0 || hr_program_is_fixed(n)) continue;
     hr_node_t* first = find_or_enter(&t, n);
     if (first != n) status = merge_node(p, n, first);
   }

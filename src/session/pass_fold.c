@@ -113,7 +113,7 @@ static hr_status_t replace_node(fold_t* f, hr_node_t* n) {
 static hr_status_t fold_program(fold_t* f, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     hr_node_t* n = f->p->graph->nodes.data[i];
-    if (n && node_is_eligible(f, n)) HR_TRY(fold_node(f, n));
+    if (node_is_eligible(f, n)) HR_TRY(fold_node(f, n));
   }
   for (int64_t i = 0; i < f->folded.count; ++i) HR_TRY(replace_node(f, f->folded.data[i]));
   return NULL;

@@ -234,7 +234,7 @@ hr_status_t hr_pass_fuse(hr_program_t* p, const hr_session_options_t* o) {
   hr_status_t status = NULL;
   for (int64_t i = 0; i < f.limit && !status; ++i) {
     hr_node_t* n = p->graph->nodes.data[i];
-    if (n && f.live[i] && (op_is(n, "Conv2D") || op_is(n, "MatMul")) && node_may_fuse(n)) status = fuse_after(&f, n);
+    if (f.live[i] && (op_is(n, "Conv2D") || op_is(n, "MatMul")) && node_may_fuse(n)) status = fuse_after(&f, n);
   }
   hr_fuse_deinit(&f);
   return status;

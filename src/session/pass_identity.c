@@ -26,7 +26,7 @@ hr_status_t hr_pass_identity(hr_program_t* p, const hr_session_options_t* o) {
   const int32_t most_inputs = hr_program_has_flow(p) ? 1 : INT32_MAX;
   for (int64_t i = 0; i < count; ++i) {
     hr_node_t* n = p->graph->nodes.data[i];
-    if (!n || !node_hands_on(p, n, most_inputs)) continue;
+    if (!node_hands_on(p, n, most_inputs)) continue;
     for (int32_t j = 0; j < n->output_count; ++j) HR_TRY(hr_program_replace(p, (hr_value_t){n, j}, n->inputs[j]));
   }
   return NULL;

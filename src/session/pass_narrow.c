@@ -32,7 +32,7 @@ static int32_t sole_part(const hr_fuse_t* f, const hr_node_t* split) { /* -1: se
 
 static hr_status_t find_columns(narrow_t* n, int64_t columns, bool* out_found) { /* the part's place; sizes that add up to `columns` */
   const hr_tensor_t *sizes = hr_program_constant(n->split->inputs[1]), *axis = hr_program_constant(n->split->inputs[2]);
-  int64_t at = 0, size = 0;
+  int64_t at, size;
   *out_found = false;
   if (!sizes || !axis || axis->count != 1 || sizes->count != n->split->output_count) return NULL;
   HR_TRY(hr_tensor_i64_at(axis, 0, &at));
@@ -58,13 +58,13 @@ static hr_status_t find_narrow(const hr_fuse_t* f, hr_node_t* split, narrow_t* o
   if (hr_fuse_reader(f, split->inputs[0], &input, &oldest_shape) != split || oldest_shape != INT32_MAX) return NULL;
   const hr_pshape_t *y = m->shapes[0], *b = hr_value_shape(m->inputs[1]);
   out->part = sole_part(f, split);
-  if (out->part < 0 || !hr_pshape_is_known(b) || b->rank != 2 || y->rank != 2) return NULL;
+  if (out->part < 0 || !hr_pshape_is_known(b) || y->rank != 2) return NULL;
   return find_columns(out, b->dims[0], out_found);
 }
 
 static hr_status_t add_pair(hr_program_t* p, const narrow_t* n, const int64_t pair[2], hr_value_t* out) {
   const hr_shape_t shape = hr_shape_vector(2);
-  hr_tensor_t t = {0};
+  hr_tensor_t t;
   hr_node_t* node;
   HR_TRY(hr_tensor_create(HR_I64, &shape, &t));
   ((int64_t*)t.data)[0] = pair[0];
@@ -77,7 +77,7 @@ static hr_status_t add_pair(hr_program_t* p, const narrow_t* n, const int64_t pa
 
 static hr_status_t add_rows(hr_program_t* p, const narrow_t* n, hr_value_t* out) {
   const hr_value_t b = n->product->inputs[1];
-  const int64_t begin[2] = {n->start, 0}, size[2] = {n->width, hr_value_shape(b)->dims[1]};
+  const int64_t begin[] = {n->start, 0}, size[] = {n->width, hr_value_shape(b)->dims[1]};
   const hr_named_attr_t attrs[] = {hr_at_type("T", n->product->output_types[0]), hr_at_type("Index", HR_I64)};
   hr_value_t inputs[3] = {b};
   hr_node_t* node;
@@ -110,7 +110,7 @@ static hr_status_t add_product(hr_program_t* p, const narrow_t* n, hr_value_t ro
                             .attr_count = 3};
   HR_TRY(hr_program_add(p, &d, n->product, &node));
   *out = (hr_value_t){node, 0};
-  const int64_t dims[2] = {n->product->shapes[0]->dims[0], n->width};
+  const int64_t dims[] = {n->product->shapes[0]->dims[0], n->width};
   return hr_pshape_make(&p->graph->arena, 2, dims, &node->shapes[0]);
 }
 
@@ -122,7 +122,6 @@ static hr_status_t narrow_split(hr_fuse_t* f, hr_node_t* split) {
   if (!found) return NULL;
   HR_TRY(add_rows(f->p, &n, &rows));
   HR_TRY(add_product(f->p, &n, rows, &product));
-  f->live[split->id] = f->live[n.product->id] = 0;
   return hr_program_replace(f->p, (hr_value_t){split, n.part}, product);
 }
 
@@ -134,7 +133,7 @@ hr_status_t hr_pass_narrow(hr_program_t* p, const hr_session_options_t* o) {
   hr_status_t status = NULL;
   for (int64_t i = 0; i < f.limit && !status; ++i) {
     hr_node_t* n = p->graph->nodes.data[i];
-    if (n && f.live[i] && hr_str_is(n->attrs.def->name, "SplitV")) status = narrow_split(&f, n);
+    if (f.live[i] && hr_str_is(n->attrs.def->name, "SplitV")) status = narrow_split(&f, n);
   }
   hr_fuse_deinit(&f);
   return status;

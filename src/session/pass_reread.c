@@ -19,13 +19,13 @@ typedef struct {
   hr_program_t* p;
   int64_t count;           /* nodes at the start */
   int32_t* group;          /* union-find by id: nodes tied by references */
-  int32_t* first_writer;   /* by group's root: lists through next_writer; -1 ends */
+  int32_t* first_writer;   /* by group's root: lists through next_writer; 0 ends: the first node has no inputs, so it writes nothing */
   int32_t* next_writer;    /* by id */
   int32_t* alias_group;    /* by id: the root of the group whose memory output 0 (of a Switch, any) is in TensorFlow; -1: none */
   int32_t* seen;           /* by id: the last walk that came by */
   int32_t walk;
-  uint8_t* behind_any;     /* by id: runs after some write */
-  uint8_t* convert;        /* by id */
+  bool* behind_any;        /* by id: runs after some write */
+  bool* convert;           /* by id */
   hr_node_t** stack;       /* each walk pushes a node once */
   hr_node_t** aliases;     /* those with an alias_group, sources first */
   int64_t alias_count, visits;
@@ -54,19 +54,19 @@ static bool node_writes(const hr_node_t* n) {
 
 static bool any_writes(const hr_program_t* p) {
   for (int64_t i = 0; i < p->graph->nodes.count; ++i)
-    if (p->graph->nodes.data[i] && node_writes(p->graph->nodes.data[i])) return true;
+    if (node_writes(p->graph->nodes.data[i])) return true;
   return false;
 }
 
 static void find_groups(reread_t* r) {
   for (int64_t i = 0; i < r->count; ++i) {
     const hr_node_t* n = r->p->graph->nodes.data[i];
-    for (int32_t j = 0; n && j < n->input_count; ++j)
+    for (int32_t j = 0; j < n->input_count; ++j)
       if (hr_dtype_is_ref(n->input_types[j])) r->group[group_of(r, n->id)] = group_of(r, n->inputs[j].node->id);
   }
   for (int64_t i = 0; i < r->count; ++i) {
     const hr_node_t* n = r->p->graph->nodes.data[i];
-    if (!n || !node_writes(n)) continue;
+    if (!node_writes(n)) continue;
     const int32_t root = group_of(r, n->id);
     r->next_writer[i] = r->first_writer[root];
     r->first_writer[root] = (int32_t)i;
@@ -86,33 +86,41 @@ static void push_consumers(reread_t* r, int64_t* depth, const hr_node_t* n) {
   for (int64_t i = 0; i < n->control_consumers.count; ++i) push(r, depth, n->control_consumers.data[i]);
 }
 
-/* Marks in `seen` what runs after a writer of `root`'s list; root -1: after any. */
-static void walk_behind(reread_t* r, int32_t root) {
-  int64_t depth = 0;
-  r->walk++;
-  for (int64_t i = 0; root < 0 && i < r->count; ++i)
-    if (r->p->graph->nodes.data[i] && node_writes(r->p->graph->nodes.data[i])) push_consumers(r, &depth, r->p->graph->nodes.data[i]);
-  for (int32_t w = root < 0 ? -1 : r->first_writer[root]; w >= 0; w = r->next_writer[w])
-    push_consumers(r, &depth, r->p->graph->nodes.data[w]);
+static void walk_on(reread_t* r, int64_t depth) {
   while (depth > 0) {
     r->visits++;
     push_consumers(r, &depth, r->stack[--depth]);
   }
 }
 
+/* Marks in `seen` what runs after any write; the same for the writers of a group. */
+static void walk_behind_any(reread_t* r) {
+  int64_t depth = 0;
+  r->walk++;
+  for (int64_t i = 0; i < r->count; ++i)
+    if (node_writes(r->p->graph->nodes.data[i])) push_consumers(r, &depth, r->p->graph->nodes.data[i]);
+  walk_on(r, depth);
+}
+
+static void walk_behind(reread_t* r, int32_t root) {
+  int64_t depth = 0;
+  r->walk++;
+  for (int32_t w = r->first_writer[root]; w; w = r->next_writer[w]) push_consumers(r, &depth, r->p->graph->nodes.data[w]);
+  walk_on(r, depth);
+}
+
 /* --- aliases -------------------------------------------------------------------------------------------------------------------------- */
 
 static bool node_is_alias(const reread_t* r, const hr_node_t* n, const hr_node_t* source) {
   const int class = n->attrs.def->node_class;
-  if (hr_dtype_is_ref(n->output_types[0]) || !hr_place_same(r->p, n, source)) return false;
-  return class == HR_NODE_IDENTITY || class == HR_NODE_SWITCH ||
-         (class == HR_NODE_ENTER && hr_attrs_bool(&n->attrs, "is_constant"));
+  return (class == HR_NODE_IDENTITY || class == HR_NODE_SWITCH || (class == HR_NODE_ENTER && hr_attrs_bool(&n->attrs, "is_constant"))) &&
+         !hr_dtype_is_ref(n->output_types[0]) && hr_place_same(r->p, n, source);
 }
 
 static void find_aliases_of(reread_t* r, const hr_node_t* source, int32_t root) {
   for (int64_t i = 0; i < source->consumers.count; ++i) {
     hr_node_t* n = source->consumers.data[i].node;
-    if (source->consumers.data[i].input != 0 || r->alias_group[n->id] >= 0 || n->output_count == 0) continue;
+    if (source->consumers.data[i].input != 0 || r->alias_group[n->id] >= 0) continue;
     if (!hr_dtype_is_ref(hr_value_type(n->inputs[0])) && r->alias_group[source->id] < 0) continue;
     if (!node_is_alias(r, n, source)) continue;
     r->alias_group[n->id] = root;
@@ -122,18 +130,14 @@ static void find_aliases_of(reread_t* r, const hr_node_t* source, int32_t root) 
 
 static void find_aliases(reread_t* r) {
   for (int64_t i = 0; i < r->count; ++i) {
-    const hr_node_t* n = r->p->graph->nodes.data[i];
-    bool gives = false;
-    for (int32_t j = 0; n && j < n->output_count; ++j) gives |= hr_dtype_is_ref(n->output_types[j]);
-    if (!gives) continue;
     const int32_t root = group_of(r, (int32_t)i);
-    if (r->first_writer[root] >= 0) find_aliases_of(r, n, root);
+    if (r->first_writer[root]) find_aliases_of(r, r->p->graph->nodes.data[i], root);
   }
   for (int64_t i = 0; i < r->alias_count; ++i) find_aliases_of(r, r->aliases[i], r->alias_group[r->aliases[i]->id]);
 }
 
 static void convert_chain(reread_t* r, const hr_node_t* n) { /* up to the reference */
-  for (; r->alias_group[n->id] >= 0 && !r->convert[n->id]; n = n->inputs[0].node) r->convert[n->id] = 1;
+  for (; r->alias_group[n->id] >= 0 && !r->convert[n->id]; n = n->inputs[0].node) r->convert[n->id] = true;
 }
 
 /* Whether somebody reads alias n behind a write; in `seen` when `exact`, else behind any. */
@@ -147,12 +151,12 @@ static bool is_read_behind(const reread_t* r, const hr_node_t* n, bool exact) {
 
 static void choose(reread_t* r) {
   int32_t walked = -1;
-  walk_behind(r, -1);
+  walk_behind_any(r);
   for (int64_t i = 0; i < r->count; ++i) r->behind_any[i] = r->seen[i] == r->walk;
   for (int64_t i = 0; i < r->alias_count; ++i) {
     const hr_node_t* n = r->aliases[i];
     const int32_t root = r->alias_group[n->id];
-    if (r->convert[n->id] || !is_read_behind(r, n, false)) continue;
+    if (!is_read_behind(r, n, false)) continue;
     const bool exact = r->visits < VISITS_PER_NODE * r->count;
     if (exact && root != walked) walk_behind(r, walked = root);
     if (!exact || is_read_behind(r, n, true)) convert_chain(r, n);
@@ -203,7 +207,7 @@ static int32_t fetched_group(reread_t* r, hr_value_t v) {
   if (r->alias_group[v.node->id] >= 0) return r->alias_group[v.node->id];
   if (!hr_dtype_is_ref(hr_value_type(v)) || v.node->attrs.def->node_class == HR_NODE_REF_SWITCH) return -1;
   const int32_t root = group_of(r, v.node->id), writer = r->first_writer[root];
-  return writer >= 0 && (writer != v.node->id || r->next_writer[writer] >= 0) ? root : -1;
+  return writer && (writer != v.node->id || r->next_writer[writer]) ? root : -1;
 }
 
 static hr_status_t add_order(hr_program_t* p, hr_node_t* late, const hr_frames_t* frames, hr_node_t* writer) {
@@ -212,7 +216,7 @@ static hr_status_t add_order(hr_program_t* p, hr_node_t* late, const hr_frames_t
   while (frames->frames.data[frame].parent > 0) frame = frames->frames.data[frame].parent;
   for (int64_t i = 0; i < frames->node_limit; ++i) { /* the loop's exits; it has one, or nothing would need it */
     hr_node_t* n = p->graph->nodes.data[i];
-    if (!n || frames->of_node[i] != frame || !hr_node_class_is_exit(n->attrs.def->node_class)) continue;
+    if (frames->of_node[i] != frame || !hr_node_class_is_exit(n->attrs.def->node_class)) continue;
     HR_TRY(hr_graph_add_control(p->graph, late, n));
   }
   return NULL;
@@ -227,7 +231,7 @@ static hr_status_t fetch_late(reread_t* r, int32_t i, int32_t root, const hr_fra
   const hr_str_t gate_op = frames->of_node ? HR_STR("ControlTrigger") : HR_STR("NoOp");
   const hr_node_desc_t g = {.op = gate_op, .name = v.node->name, .device = v.node->device};
   HR_TRY(hr_program_add(p, &g, v.node, &gate));
-  for (int32_t w = r->first_writer[root]; w >= 0; w = r->next_writer[w]) HR_TRY(add_order(p, gate, frames, p->graph->nodes.data[w]));
+  for (int32_t w = r->first_writer[root]; w; w = r->next_writer[w]) HR_TRY(add_order(p, gate, frames, p->graph->nodes.data[w]));
   hr_node_t* const controls[] = {gate, v.node};
   const hr_named_attr_t type = hr_at_type("T", (int)hr_dtype_base(hr_value_type(v)));
   const hr_node_desc_t d = {.op = HR_STR("Identity"),
@@ -284,8 +288,8 @@ static hr_status_t reread_init(reread_t* r, hr_program_t* p) {
   r->aliases = r->stack + n;
   for (size_t i = 0; i < n; ++i) {
     r->group[i] = (int32_t)i;
-    r->first_writer[i] = r->next_writer[i] = r->alias_group[i] = -1;
-    r->seen[i] = 0;
+    r->alias_group[i] = -1;
+    r->first_writer[i] = r->next_writer[i] = r->seen[i] = 0;
   }
   return NULL;
 }

@@ -114,7 +114,7 @@ hr_status_t hr_pass_sum(hr_program_t* p, const hr_session_options_t* o) {
   hr_status_t status = NULL;
   for (int64_t i = 0; i < f.limit && !status; ++i) {
     hr_node_t* n = p->graph->nodes.data[i];
-    if (!n || !f.live[i]) continue;
+    if (!f.live[i]) continue;
     const int32_t term = running_sum_term(&f, n);
     if (term >= 0) status = add_to_variable(&f, n, term);
     else if (is_sum_of_products(&f, n)) status = chain_sum(&f, n);

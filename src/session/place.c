@@ -180,11 +180,11 @@ static hr_status_t recall_groups(hr_place_groups_t* g) {
   if (!g->how->memory) return NULL;
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
-    if (n && is_remembered(g, n) && hr_place_memory_find(g->how->memory, n->name) < 0) HR_TRY(hr_place_groups_follow(g, n, &device_of[i]));
+    if (is_remembered(g, n) && hr_place_memory_find(g->how->memory, n->name) < 0) HR_TRY(hr_place_groups_follow(g, n, &device_of[i]));
   }
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
-    if (!n || !is_remembered(g, n)) continue;
+    if (!is_remembered(g, n)) continue;
     const int32_t root = hr_place_root(g, n->id), known = hr_place_memory_find(g->how->memory, n->name);
     const int32_t device = known >= 0 ? known : device_of[i];
     if (device >= 0 && device_of[root] < 0) device_of[root] = device;
@@ -199,7 +199,7 @@ static void mark_host_only(hr_place_groups_t* g) {
   for (int32_t i = 0; i < g->how->devices->count; ++i) any |= g->how->devices->devices[i]->table != NULL;
   for (int64_t i = 0; any && i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
-    if (n && !may_leave_host(g, n)) g->marks[hr_place_root(g, n->id)] |= HR_PLACE_HOST_ONLY;
+    if (!may_leave_host(g, n)) g->marks[hr_place_root(g, n->id)] |= HR_PLACE_HOST_ONLY;
   }
 }
 
@@ -211,13 +211,13 @@ static hr_status_t place_among(hr_place_groups_t* g) {
   mark_host_only(g);
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
-    if (!n || is_generator(g, n)) continue;
+    if (is_generator(g, n)) continue;
     if (n->attrs.def->node_class == HR_NODE_ARG) device_of[i] = 0;
-    else HR_TRY(place_node(g, n, is_metadata(n) && n->inputs[0].node ? device_of[n->inputs[0].node->id] : -1));
+    else HR_TRY(place_node(g, n, is_metadata(n) ? device_of[n->inputs[0].node->id] : -1));
   }
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
-    if (n && is_generator(g, n)) HR_TRY(place_node(g, n, readers_device(g, n)));
+    if (is_generator(g, n)) HR_TRY(place_node(g, n, readers_device(g, n)));
   }
   return NULL;
 }
@@ -229,7 +229,7 @@ static hr_status_t place_alone(hr_place_groups_t* g) {
     const hr_node_t* n = graph->nodes.data[i];
     int32_t wish = 0;
     g->p->device_of.data[i] = 0;
-    if (!n || n->device.size == 0 || n->attrs.def->node_class == HR_NODE_ARG) continue;
+    if (n->device.size == 0 || n->attrs.def->node_class == HR_NODE_ARG) continue;
     HR_TRY(hr_place_wish(g, n, &wish));
     if (g->wishes.data[wish].first < 0) return no_device(g, n, wish);
   }
@@ -239,7 +239,6 @@ static hr_status_t place_alone(hr_place_groups_t* g) {
 static void name_devices(hr_program_t* p, const hr_device_set_t* set, bool log) {
   for (int64_t i = 0; i < p->graph->nodes.count; ++i) {
     hr_node_t* n = p->graph->nodes.data[i];
-    if (!n) continue;
     n->device = hr_str(set->devices[p->device_of.data[i]]->name);
     if (log && n->attrs.def->node_class != HR_NODE_ARG)
       printf("%s: (%s): %s\n", n->name.data, n->attrs.def->name.data, n->device.data);

@@ -106,7 +106,7 @@ static const hr_node_t* asking_node(hr_place_groups_t* g, int32_t root, int32_t 
   const hr_graph_t* graph = g->p->graph;
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
-    if (n && n->device.size && hr_place_root(g, n->id) == root && hr_str_equal(n->device, g->wishes.data[wish].text)) return n;
+    if (n->device.size && hr_place_root(g, n->id) == root && hr_str_equal(n->device, g->wishes.data[wish].text)) return n;
   }
   return graph->nodes.data[root];
 }
@@ -207,7 +207,7 @@ static hr_status_t unite_node(hr_place_groups_t* g, const hr_node_t* n) {
     if (class_names(a->u.ss[i], &name)) HR_TRY(unite_with(g, n, name));
   for (int32_t i = 0; i < n->input_count; ++i) {
     const hr_node_t* from = n->inputs[i].node;
-    if (!from || from->attrs.def->node_class == HR_NODE_ARG) continue;
+    if (from->attrs.def->node_class == HR_NODE_ARG) continue;
     if (hr_dtype_is_ref(n->input_types[i])) HR_TRY(unite(g, n, from->id, "a reference", true));
     else if (n->input_types[i] == HR_RESOURCE) HR_TRY(unite(g, n, from->id, "a resource", true));
   }
@@ -295,10 +295,10 @@ hr_status_t hr_place_groups_find(hr_place_groups_t* g) {
   for (int64_t i = 0; i < graph->nodes.count; ++i) {
     const hr_node_t* n = graph->nodes.data[i];
     g->parent[i] = (int32_t)i;
-    if (n && n->attrs.def->node_class != HR_NODE_ARG) HR_TRY(hr_place_wish(g, n, &g->wish_of[i]));
+    if (n->attrs.def->node_class != HR_NODE_ARG) HR_TRY(hr_place_wish(g, n, &g->wish_of[i]));
   }
   for (int64_t i = 0; i < graph->nodes.count; ++i)
-    if (graph->nodes.data[i]) HR_TRY(unite_node(g, graph->nodes.data[i]));
+    HR_TRY(unite_node(g, graph->nodes.data[i]));
   return NULL;
 }
 

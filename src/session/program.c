@@ -164,7 +164,7 @@ bool hr_program_is_fixed(const hr_node_t* node) {
 bool hr_program_has_flow(const hr_program_t* p) {
   for (int64_t i = 0; i < p->graph->nodes.count; ++i) {
     const hr_node_t* n = p->graph->nodes.data[i];
-    if (n && hr_node_class_is_control_flow(n->attrs.def->node_class)) return true;
+    if (hr_node_class_is_control_flow(n->attrs.def->node_class)) return true;
   }
   return false;
 }

@@ -39,7 +39,8 @@ enum { HR_ASKED_FETCH = 1, HR_ASKED_TARGET = 2 };
 HR_MUST_USE hr_status_t hr_program_create(const hr_graph_t* source, const hr_prune_request_t* request, hr_program_t* out);
 void hr_program_deinit(hr_program_t* p);
 
-/* --- for passes; nodes in the order of their ids are in topological order, but for those that passes add ------------------------------ */
+/* --- for passes; nodes in the order of their ids are in topological order, but for those that passes add; after the first pass, which
+ * expands functions, there are no gaps ------------------------------------------------------------------------------------------------- */
 /* Every consumer and fetch of `from` reads `to`. */
 HR_MUST_USE hr_status_t hr_program_replace(hr_program_t* p, hr_value_t from, hr_value_t to);
 /* A new node under a name made unique from desc->name, ranked like `like`. */

@@ -84,4 +84,44 @@ HR_TEST(switches_hand_references_on) {
   hr_graph_destroy(g);
 }
 
+/* Each read asks anew what is behind its own variable's write. Beyond so many visits to nodes it is no longer asked: what is behind any
+ * write counts. */
+HR_TEST(reads_of_many_variables) {
+  enum { VARIABLES = 80, LONG = 400, FEW = 20 };
+  for (int count = FEW; count <= VARIABLES; count += VARIABLES - FEW) {
+    char name[16];
+    hr_graph_t* g = maker_graph();
+    hr_value_t x = maker_placeholder(g, "x", HR_F32, &hr_pshape_scalar), v[VARIABLES], add[VARIABLES], fetch[VARIABLES + 1];
+    for (int i = 0; i < count; ++i) {
+      snprintf(name, sizeof name, "v%d", i);
+      v[i] = maker_variable(g, name, &hr_pshape_scalar);
+      snprintf(name, sizeof name, "add%d", i);
+      add[i] = assign_add(g, name, v[i], x);
+    }
+    hr_value_t last = maker_1(g, "Exp", "first", x);
+    for (int i = 0; i < count; ++i) maker_wait(g, last, add[i]);
+    for (int i = 1; i < LONG; ++i) {
+      snprintf(name, sizeof name, "l%d", i);
+      last = maker_1(g, "Exp", name, last);
+    }
+    for (int i = 0; i < count; ++i) { /* behind another variable's write */
+      snprintf(name, sizeof name, "read%d", i);
+      hr_value_t read = maker_1(g, "Identity", name, v[i]);
+      snprintf(name, sizeof name, "y%d", i);
+      fetch[i] = maker_1(g, "Neg", name, read);
+      maker_wait(g, fetch[i], add[(i + 1) % count]);
+    }
+    fetch[count] = last;
+    hr_program_t p = maker_program(g, 1, &x, count + 1, fetch, NULL);
+    const int64_t nodes = 1 + LONG + 4 * count, first_walk = LONG + count, each = LONG + 1;
+    HR_CHECK_EQ_I64(p.graph->nodes.count, nodes);
+    maker_pass(&p, hr_pass_reread);
+    const int64_t asked = (32 * nodes - first_walk + each - 1) / each; /* before these the visits were fewer */
+    HR_CHECK_EQ_I64(maker_live_of(&p, "RefIdentity"), count == FEW ? 0 : count - asked);
+    HR_CHECK(count == FEW || (maker_live(&p, "read51") && !maker_live(&p, "read79")));
+    hr_program_deinit(&p);
+    hr_graph_destroy(g);
+  }
+}
+
 HR_TEST_MAIN()
