@@ -9,12 +9,7 @@
 enum { CSE_LARGE_BYTES = 1024 };
 
 typedef struct {
-  uint64_t hash;
-  hr_node_t* node;
-} cse_entry_t;
-
-typedef struct {
-  cse_entry_t* entries;
+  hr_node_t** nodes; /* NULL: free */
   uint64_t mask;
 } cse_table_t;
 
@@ -52,8 +47,7 @@ static bool same_inputs(const hr_node_t* a, const hr_node_t* b) {
 }
 
 static bool same_node(const hr_node_t* a, const hr_node_t* b) {
-  if (a->attrs.def != b->attrs.def || a->output_count != b->output_count || !same_inputs(a, b) || !hr_str_equal(a->device, b->device))
-    return false;
+  if (a->attrs.def != b->attrs.def || !same_inputs(a, b) || !hr_str_equal(a->device, b->device)) return false;
   const hr_tensor_t *large_a = large_constant(a), *large_b = large_constant(b);
   if (large_a || large_b)
     return large_a && large_b && large_a->data == large_b->data && large_a->count == large_b->count && large_a->dtype == large_b->dtype &&
@@ -65,12 +59,10 @@ static bool same_node(const hr_node_t* a, const hr_node_t* b) {
 
 /* The node that was there before, or `n`, now in the table. */
 static hr_node_t* find_or_enter(cse_table_t* t, hr_node_t* n) {
-  uint64_t hash = hash_node(n);
-  uint64_t i = hash & t->mask;
-  for (; t->entries[i].node; i = (i + 1) & t->mask)
-    if (t->entries[i].hash == hash && same_node(t->entries[i].node, n)) return t->entries[i].node;
-  t->entries[i] = (cse_entry_t){hash, n};
-  return n;
+  uint64_t i = hash_node(n) & t->mask;
+  for (; t->nodes[i]; i = (i + 1) & t->mask)
+    if (same_node(t->nodes[i], n)) return t->nodes[i];
+  return t->nodes[i] = n;
 }
 
 static hr_status_t merge_node(hr_program_t* p, hr_node_t* n, hr_node_t* first) {
@@ -83,8 +75,8 @@ hr_status_t hr_pass_cse(hr_program_t* p, const hr_session_options_t* o) {
   int64_t count = p->graph->nodes.count;
   size_t size = 16;
   while (size < 2 * (size_t)count) size *= 2;
-  cse_table_t t = {hr_alloc_array(size, sizeof *t.entries), size - 1};
-  if (!t.entries) return hr_status_out_of_memory();
+  cse_table_t t = {hr_alloc_array(size, sizeof *t.nodes), size - 1};
+  if (!t.nodes) return hr_status_out_of_memory();
   hr_status_t status = NULL;
   for (int64_t i = 0; i < count && !status; ++i) {
     hr_node_t* n = p->graph->nodes.data[i];
@@ -92,6 +84,6 @@ hr_status_t hr_pass_cse(hr_program_t* p, const hr_session_options_t* o) {
     hr_node_t* first = find_or_enter(&t, n);
     if (first != n) status = merge_node(p, n, first);
   }
-  hr_free(t.entries);
+  hr_free(t.nodes);
   return status;
 }

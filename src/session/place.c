@@ -130,7 +130,7 @@ static hr_status_t choose_device(hr_place_groups_t* g, const hr_node_t* n, int32
   }
   for (int32_t i = 0; g->how->soft && i < set->count; ++i) { /* type and number do not count, job and task do */
     hr_device_name_t looser = g->wishes.data[wish].name;
-    looser.type = (hr_str_t){0}, looser.id = -1;
+    looser.type = HR_STR(""), looser.id = -1;
     if (!hr_device_name_accepts(&looser, &set->devices[i]->parts) || !device_runs(g, set->devices[i], n, wish)) continue;
     *out = i;
     return NULL;

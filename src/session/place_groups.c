@@ -7,18 +7,21 @@
 #include "graph/names.h"
 #include "op/node_class.h"
 
+static int32_t first_accepted(const hr_device_set_t* set, const hr_device_name_t* name) { /* -1: none */
+  for (int32_t i = 0; i < set->count; ++i)
+    if (hr_device_name_accepts(name, &set->devices[i]->parts)) return i;
+  return -1;
+}
+
+/* With soft placement a type or number that is not there is not asked for. */
 static hr_status_t wish_add(hr_place_groups_t* g, hr_wish_t wish, int32_t* out) {
-  const hr_device_set_t* set = g->how->devices;
-  if (g->wishes.count >= INT32_MAX) return HR_ERROR(RESOURCE_EXHAUSTED, "too many different device requests");
-  wish.first = -1;
+  wish.first = first_accepted(g->how->devices, &wish.name);
+  if (wish.first < 0 && g->how->soft) {
+    wish.name.type = HR_STR(""), wish.name.id = -1;
+    wish.first = first_accepted(g->how->devices, &wish.name);
+  }
   HR_TRY(hr_vec_push(&g->wishes, wish));
   *out = (int32_t)(g->wishes.count - 1);
-  for (int pass = 0; pass < (g->how->soft ? 2 : 1); ++pass) {
-    hr_wish_t* w = &g->wishes.data[*out];
-    for (int32_t i = 0; i < set->count && w->first < 0; ++i)
-      if (hr_device_name_accepts(&w->name, &set->devices[i]->parts)) w->first = i;
-    if (w->first < 0 && pass == 0 && g->how->soft) w->name.type = (hr_str_t){0}, w->name.id = -1;
-  }
   return NULL;
 }
 
@@ -75,7 +78,7 @@ static bool merge_number(int64_t a, int64_t* io) {
 static bool merge_names(const hr_device_name_t* a, bool soft, hr_device_name_t* io) {
   const bool same_place = merge_text(a->job, &io->job) && merge_number(a->replica, &io->replica) && merge_number(a->task, &io->task);
   const bool same_device = merge_type(a->type, &io->type) && merge_number(a->id, &io->id);
-  if (!same_device && soft) io->type = (hr_str_t){0}, io->id = -1;
+  if (!same_device && soft) io->type = HR_STR(""), io->id = -1;
   return same_place && (same_device || soft);
 }
 
@@ -147,8 +150,7 @@ static bool class_names(hr_str_t entry, hr_str_t* out) {
 }
 
 static bool is_copy(const hr_program_t* p, const hr_node_t* n) { /* else a pass made it */
-  const int32_t rank = p->ranks.data[n->id];
-  return p->source && rank < p->copy.source_count && p->copy.of_source[rank] == n;
+  return p->copy.of_source[p->ranks.data[n->id]] == n;
 }
 
 static const hr_node_t* find_in_source(const hr_place_groups_t* g, hr_str_t name, hr_str_t* out_device) {
@@ -168,7 +170,7 @@ static bool request_is_full(hr_place_groups_t* g, const hr_node_t* n) {
 static hr_status_t follow_pruned(hr_place_groups_t* g, const hr_node_t* n, hr_str_t name, hr_str_t* out_next) {
   uintptr_t other;
   hr_str_t device = {0};
-  *out_next = (hr_str_t){0};
+  *out_next = HR_STR("");
   if (hr_map_find(&g->pruned, name, &other)) return unite(g, n, (int32_t)other, "colocation", false);
   if (!is_copy(g->p, n)) return NULL; /* of a function's body, where the name is another's */
   const hr_node_t* there = find_in_source(g, name, &device);
@@ -186,7 +188,7 @@ static hr_status_t follow_pruned(hr_place_groups_t* g, const hr_node_t* n, hr_st
                     n->name.data, HR_STR_ARG(g->wishes.data[g->wish_of[root]].text), there->name.data, HR_STR_ARG(device));
   g->wish_of[root] = merged;
   const hr_attr_t* a = class_of(there);
-  if (a && a->count > 0 && (!class_names(a->u.ss[0], out_next) || hr_str_equal(*out_next, name))) *out_next = (hr_str_t){0};
+  if (a && a->count > 0) class_names(a->u.ss[0], out_next);
   return NULL;
 }
 
@@ -240,7 +242,7 @@ static hr_status_t meet_node(state_walk_t* w, const hr_node_t* m) {
   const hr_program_t* p = g->p;
   int32_t wish, merged;
   if (m->attrs.def->node_class == HR_NODE_PLACEHOLDER || hr_map_find_ptr(&w->seen, m, NULL)) return NULL;
-  HR_TRY(hr_map_set_ptr(&w->seen, m, 1));
+  HR_TRY(hr_map_set_ptr(&w->seen, m, (uintptr_t)m));
   HR_TRY(hr_vec_push(&w->to_do, m));
   if (w->remembered < 0 && holds_state(m)) w->remembered = hr_place_memory_find(g->how->memory, m->name);
   const hr_node_t* copy = m->id < p->copy.source_count ? p->copy.of_source[m->id] : NULL;
@@ -257,7 +259,7 @@ static hr_status_t meet_node(state_walk_t* w, const hr_node_t* m) {
 }
 
 static hr_status_t walk_state(state_walk_t* w, const hr_node_t* from) {
-  HR_TRY(hr_map_set_ptr(&w->seen, from, 1));
+  HR_TRY(hr_map_set_ptr(&w->seen, from, (uintptr_t)from));
   HR_TRY(hr_vec_push(&w->to_do, from));
   while (w->to_do.count > 0) {
     const hr_node_t* n = w->to_do.data[--w->to_do.count];

@@ -159,7 +159,8 @@ static inline void text_constant(hr_str_t text, hr_tensor_t* out) {
   const int64_t bracket = hr_str_find(head, '[');
   if (bracket >= 0) shape.rank = (int8_t)text_ints(hr_str_slice(head, (size_t)bracket + 1, head.size - 1), dims);
   for (int i = 0; i < shape.rank; ++i) shape.dims[i] = dims[i];
-  maker_must(hr_tensor_create((hr_dtype_t)text_type(bracket >= 0 ? hr_str_slice(head, 0, (size_t)bracket) : head), &shape, out), "a constant");
+  const hr_str_t type = bracket >= 0 ? hr_str_slice(head, 0, (size_t)bracket) : head;
+  maker_must(hr_tensor_create((hr_dtype_t)text_type(type), &shape, out), "a constant");
   for (int64_t i = 0; i < out->count; ++i) text_set(out, i, count ? values[i % count] : 0);
 }
 

@@ -414,4 +414,32 @@ HR_TEST(only_state_is_remembered_and_the_first_place_stays) {
   hr_graph_destroy(g);
   hr_device_set_release(set);
 }
+/* Wherever state was placed first, device 0 too, there it stays, with what lies with it, though the next run asks for another place. */
+HR_TEST(the_first_place_stays_wherever_it_is) {
+  static const char* const places[] = {WORKER0, WORKER1, PS0, PS1};
+  hr_device_set_t* set = cluster();
+  for (int first = 0; first < 4; ++first)
+    for (int then = 0; then < 4; ++then) {
+      hr_graph_t* g = maker_graph();
+      hr_place_memory_t* memory = NULL;
+      HR_CHECK_OK(hr_place_memory_create(&memory));
+      hr_value_t h = maker_handle(g, "h", &hr_pshape_scalar), value = maker_const(g, "value", 1),
+                 set_h = maker_2(g, "AssignVariableOp", "set", h, value), v = maker_variable(g, "v", &hr_pshape_scalar),
+                 add = maker_2(g, "AssignAdd", "add", v, value), read = maker_1(g, "Neg", "read", v), fetch[] = {read, add};
+      const hr_placing_t how = {.devices = set, .memory = memory};
+      on(h, places[first]), on(v, places[first]);
+      for (int run = 0; run < 2; ++run) {
+        hr_program_t p = maker_program(g, 0, NULL, run + 1, fetch, set_h.node); /* add is met in the second alone */
+        HR_CHECK_OK(hr_place_program(&p, &how));
+        static const char* const names[] = {"h", "set", "v", "add"};
+        for (int i = 0; i < 3 + run; ++i) CHECK_ON(&p, names[i], places[first]);
+        hr_program_deinit(&p);
+        on(h, places[then]), on(v, places[then]), on(add, places[then]);
+      }
+      HR_CHECK_EQ_I64(hr_place_memory_find(memory, HR_STR("h")), first);
+      hr_place_memory_destroy(memory);
+      hr_graph_destroy(g);
+    }
+  hr_device_set_release(set);
+}
 HR_TEST_MAIN()
