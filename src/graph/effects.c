@@ -9,8 +9,7 @@ enum { EFFECT_NO = 1, EFFECT_YES = 2, EFFECT_MOST_DEPTH = 64 };
 enum { FUNCTION_NODE = 3, NODE_OP = 2, NODE_INPUT = 3, NODE_ATTR = 5, VALUE_LIST = 1, VALUE_FUNC = 10, LIST_FUNC = 9, FUNC_NAME = 1 };
 
 static bool op_is_random(hr_str_t op) {
-  return hr_str_has_prefix(op, HR_STR("Random")) || hr_str_is(op, "Multinomial") || hr_str_is(op, "TruncatedNormal") ||
-         hr_str_is(op, "ParameterizedTruncatedNormal");
+  return hr_str_has_prefix(op, HR_STR("Random")) || hr_str_is(op, "Multinomial") || hr_str_is(op, "TruncatedNormal");
 }
 
 /* Ops that TensorFlow calls stateful and that only give values. */
