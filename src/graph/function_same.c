@@ -27,7 +27,7 @@ static const struct {
 };
 
 static same_type_t child_of(same_type_t type, uint32_t key, bool* out_is_map) {
-  for (size_t i = 0; i < sizeof same_rows / sizeof same_rows[0]; ++i) {
+  for (size_t i = 0; i < sizeof same_rows / sizeof *same_rows; ++i) {
     if (same_rows[i].type != type || key != HR_KEY_SPAN(same_rows[i].field)) continue;
     *out_is_map = same_rows[i].is_map;
     return same_rows[i].child;

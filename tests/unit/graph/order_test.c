@@ -172,10 +172,10 @@ static void check_order(hr_graph_t* g, const char* names, const char* want, int 
   hr_strbuf_deinit(&text);
 }
 
-#define LOOP                                                                                                                   \
-  FLOAT("x")                                                                                                                   \
-  NODE(OP("e", "Enter") IN("x") F32 ATTR("frame_name", "s: 'f'")) NODE(OP("m", "Merge") IN("e") IN("n") F32 ATTR("N", "i: 2")) \
-      ID("i", "m") NODE(OP("n", "NextIteration") IN("i") F32)
+#define LOOP                                                      \
+  FLOAT("x")                                                      \
+  NODE(OP("e", "Enter") IN("x") F32 ATTR("frame_name", "s: 'f'")) \
+  NODE(OP("m", "Merge") IN("e") IN("n") F32 ATTR("N", "i: 2")) ID("i", "m") NODE(OP("n", "NextIteration") IN("i") F32)
 
 HR_TEST(what_is_ready_first_comes_first) {
   static const struct {
@@ -330,12 +330,38 @@ HR_TEST(a_copy_gives_no_name_of_its_source_twice) {
   }
   HR_CHECK(hr_graph_find(c.graph, HR_STR("a")) == c.of_source[find(g, "a")->id] && !hr_graph_find(c.graph, HR_STR("c")));
   HR_CHECK_OK(hr_graph_validate(c.graph));
+  HR_CHECK(c.graph->names_pending && c.graph->originals == g);
   HR_CHECK_OK(hr_names_index(c.graph));
+  HR_CHECK(!c.graph->names_pending && !c.graph->originals);
   HR_CHECK_OK(hr_names_index(c.graph));
   HR_CHECK(hr_graph_find(c.graph, HR_STR("a")) == c.of_source[find(g, "a")->id] && !hr_graph_find(c.graph, HR_STR("c")) &&
            hr_graph_find(c.graph, HR_STR("new")) == made);
   HR_CHECK_OK(hr_graph_validate(c.graph));
   hr_graph_copy_deinit(&c);
+  hr_graph_destroy(g);
+}
+
+HR_TEST(a_copy_of_a_copy_knows_its_own_names) {
+  hr_graph_t* g = text_graph(web);
+  request_t r;
+  hr_graph_copy_t first, second;
+  hr_str_t name;
+  hr_node_t* made = NULL;
+  request_make(g, "| c |", &r);
+  HR_REQUIRE_OK(hr_graph_copy_pruned(g, &r.q, &first));
+  request_make(first.graph, "| a |", &r);
+  HR_REQUIRE_OK(hr_graph_copy_pruned(first.graph, &r.q, &second));
+  HR_CHECK(second.graph->names_pending && !second.graph->originals && second.graph->library == g && first.graph->library == g);
+  text_check_graph(second.graph, "x=Placeholder() y=Placeholder() a=Add(x:0,y:0) ", 0);
+  HR_CHECK(hr_graph_find(second.graph, HR_STR("y")) == second.graph->nodes.data[1] && !hr_graph_find(second.graph, HR_STR("c")));
+  hr_node_desc_t d = {.op = HR_STR("NoOp"), .name = HR_STR("a"), .skip_shapes = true};
+  text_check_error(hr_graph_add(second.graph, &d, &made), "node 'a' (NoOp): duplicate node name in graph: 'a'", 1);
+  HR_CHECK(!second.graph->names_pending);
+  HR_CHECK_OK(hr_graph_unique_name(second.graph, HR_STR("c"), &name));
+  HR_CHECK_VIEW(name, "c");
+  HR_CHECK_OK(hr_graph_validate(second.graph));
+  hr_graph_copy_deinit(&second);
+  hr_graph_copy_deinit(&first);
   hr_graph_destroy(g);
 }
 
@@ -410,6 +436,19 @@ HR_TEST(waiters_wait_for_another_node) {
   hr_graph_destroy(g);
   g = text_graph(fan);
   text_check_error(hr_graph_remove(g, find(g, "x")), "node 'x' has 2 consumers and cannot be removed", 0);
+  hr_graph_destroy(g);
+}
+
+/* Room is made for as many as will come, at once and before anything changes: so none of them can fail. */
+HR_TEST(edits_make_room_exactly) {
+  hr_graph_t* g = text_graph(FLOAT("x") PAIR("p", "x", "x") ID("t", "p") ID("a", "p") ID("b", "p:1") ID("c", "p") ADD("d", "p", "p") ID(
+      "e", "p") ID("f", "p:1") NOOP("n", "") NOOP("m", "") NOOP("o", IN("^n")) NOOP("q", IN("^n")) NOOP("r", IN("^n")));
+  hr_node_t *t = find(g, "t"), *m = find(g, "m");
+  HR_CHECK_OK(hr_graph_replace_value(g, value(g, HR_STR("p")), (hr_value_t){t, 0}));
+  HR_CHECK(t->consumers.count == 5 && t->consumers.capacity == 5 && find(g, "p")->consumers.count == 3);
+  HR_CHECK_OK(hr_graph_replace_control(g, find(g, "n"), m));
+  HR_CHECK(m->control_consumers.count == 3 && m->control_consumers.capacity == 3 && find(g, "n")->control_consumers.count == 0);
+  HR_CHECK_OK(hr_graph_validate(g));
   hr_graph_destroy(g);
 }
 
