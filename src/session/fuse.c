@@ -12,7 +12,7 @@ hr_status_t hr_fuse_init(hr_program_t* p, hr_fuse_t* out) {
     hr_fuse_deinit(out);
     return status;
   }
-  for (int64_t i = 0; i < p->live_count; ++i) out->live[p->live[i]->id] = 1;
+  for (int64_t i = 0; i < p->live_count; ++i) out->live[p->live[i]->id] = true;
   return NULL;
 }
 

@@ -103,15 +103,18 @@ static void forget_readers(hr_partition_state_t* s, hr_node_t* n) {
   n->control_consumers.count = kept;
 }
 
+static hr_status_t keep_program(hr_partition_state_t* s) { /* it is one part */
+  for (int64_t i = 0; i < s->p->live_count; ++i) HR_TRY(hr_vec_push(&s->sequence, s->p->live[i]));
+  return NULL;
+}
+
 static hr_status_t walk_program(hr_partition_state_t* s) {
   const hr_program_t* p = s->p;
-  if (s->part_count > 1) HR_TRY(hr_partition_number(s));
-  if (s->part_count > 1) HR_TRY(hr_partition_find_loops(s));
-  HR_TRY(hr_vec_reserve(&s->sequence, p->live_count));
-  for (int64_t i = 0; i < p->live_count; ++i)
-    HR_TRY(s->part_count > 1 ? walk_node(s, p->live[i]) : hr_vec_push(&s->sequence, p->live[i]));
+  HR_TRY(hr_partition_number(s));
+  HR_TRY(hr_partition_find_loops(s));
+  for (int64_t i = 0; i < p->live_count; ++i) HR_TRY(walk_node(s, p->live[i]));
   for (int64_t i = 0; i < s->extra.count; ++i) HR_TRY(walk_extra(s, s->extra.data[i]));
-  for (int64_t i = 0; i < p->live_count && s->part_count > 1; ++i) forget_readers(s, p->live[i]);
+  for (int64_t i = 0; i < p->live_count; ++i) forget_readers(s, p->live[i]);
   return NULL;
 }
 
@@ -161,7 +164,8 @@ hr_status_t hr_partition_program(hr_program_t* p, const hr_device_set_t* devices
   *out = (hr_partition_t){0};
   hr_map_init(&s.loop_of);
   hr_status_t status = label_nodes(&s, by);
-  if (!status) status = walk_program(&s);
+  if (!status) status = hr_vec_reserve(&s.sequence, p->live_count);
+  if (!status) status = s.part_count == 1 ? keep_program(&s) : walk_program(&s);
   if (!status) status = cut_parts(&s, out);
   if (number) *number = s.next_name;
   state_deinit(&s);

@@ -207,11 +207,7 @@ static hr_status_t replace_chain(hr_fuse_t* f, chain_t* c) {
   hr_node_t* fused;
   HR_TRY(add_fused(f->p, c, &fused));
   const hr_value_t to = {fused, 0};
-  for (int32_t i = 0; i < c->count; ++i) {
-    HR_TRY(hr_fuse_move_shapes(f, c->between[i], to));
-    f->live[c->between[i].node->id] = 0;
-  }
-  f->live[c->last->id] = 0;
+  for (int32_t i = 0; i < c->count; ++i) HR_TRY(hr_fuse_move_shapes(f, c->between[i], to));
   HR_TRY(hr_program_replace(f->p, chain_end(c), to));
   return hr_program_replace_control(f->p, c->last, fused);
 }

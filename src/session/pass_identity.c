@@ -14,7 +14,7 @@ static bool op_hands_on(hr_str_t op) {
 
 static bool node_hands_on(const hr_program_t* p, const hr_node_t* n, int32_t most_inputs) {
   if (n->input_count > most_inputs) return false;
-  if (n->input_count == 0 || n->input_count != n->output_count || n->control_count || n->control_consumers.count) return false;
+  if (n->control_count || n->control_consumers.count) return false;
   for (int32_t i = 0; i < n->input_count; ++i)
     if (!hr_place_same(p, n, n->inputs[i].node)) return false; /* it is the copy on its device that others share */
   return op_hands_on(n->attrs.def->name) && !hr_program_is_target(p, n) && !hr_program_is_fixed(n);

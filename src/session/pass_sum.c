@@ -77,7 +77,6 @@ static hr_status_t add_link(hr_program_t* p, const hr_node_t* product, hr_value_
 }
 
 static hr_status_t replace_sum(hr_fuse_t* f, hr_node_t* sum, hr_value_t total) {
-  if (sum->id < f->limit) f->live[sum->id] = 0;
   HR_TRY(hr_program_replace(f->p, (hr_value_t){sum, 0}, total));
   return hr_program_replace_control(f->p, sum, total.node);
 }
@@ -86,7 +85,6 @@ static hr_status_t add_to_variable(hr_fuse_t* f, hr_node_t* sum, int32_t term) {
   const hr_node_t* product = sum->inputs[term].node;
   hr_value_t total = sum->inputs[1 - term];
   HR_TRY(add_link(f->p, product, &total));
-  if (product->id < f->limit) f->live[product->id] = 0;
   return replace_sum(f, sum, total);
 }
 
@@ -99,8 +97,6 @@ static hr_status_t chain_sum(hr_fuse_t* f, hr_node_t* sum) {
   hr_value_t total = {terms[0].node, 0};
   hr_status_t status = NULL;
   for (int32_t i = 1; i < count && !status; ++i) status = add_link(f->p, terms[i].node, &total);
-  for (int32_t i = 1; i < count && !status; ++i)
-    if (terms[i].node->id < f->limit) f->live[terms[i].node->id] = 0;
   if (!status) status = replace_sum(f, sum, total);
   hr_free(terms);
   return status;

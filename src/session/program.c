@@ -235,7 +235,7 @@ typedef struct {
 
 static void mark_live(live_walk_t* w, hr_node_t* n) {
   if (w->marks[n->id]) return;
-  w->marks[n->id] = 1;
+  w->marks[n->id] = true;
   w->stack[w->depth++] = n;
 }
 

@@ -95,7 +95,7 @@ static int compare_placed(const void* pa, const void* pb) {
 
 static void sort_placed(const hr_value_t* v, int32_t count, placed_value_t* out) {
   for (int32_t i = 0; i < count; ++i) out[i] = (placed_value_t){v[i], i};
-  if (count > 1) qsort(out, (size_t)count, sizeof *out, compare_placed);
+  qsort(out, (size_t)count, sizeof *out, compare_placed);
 }
 
 static int compare_targets(const void* a, const void* b) {
