@@ -3,7 +3,7 @@
 #define HR_TEST_LEAKS_CHECKED
 #include "base/clock.h"
 #include "dist/compare.h"
-#include "session/session.h"
+#include "session/metadata.h"
 #include "unit/exec/maker.h"
 
 /* The n-th span of that number in a message; "" when there are fewer. */
@@ -152,5 +152,61 @@ HR_TEST(without_a_wish_nothing_is_told) {
   hr_session_destroy(s);
   hr_tensor_release(&value);
   hr_graph_destroy(g);
+}
+/* The numbers of a message's fields, in order. */
+static void check_fields(hr_str_t message, const char* wanted) {
+  char text[128] = "";
+  size_t at = 0;
+  for (hr_cursor_t c = hr_cursor_make(message.data, message.size); !hr_cursor_is_done(&c);) {
+    hr_field_t f;
+    if (!HR_CHECK_OK(hr_cursor_next(&c, &f)) || at > 100) break;
+    at += (size_t)snprintf(text + at, sizeof text - at, at ? " %d" : "%d", (int)(f.key >> 3));
+  }
+  HR_CHECK_STR(text, wanted);
+}
+
+/* Without a session: exact times; of four outputs one has no slot and one no value. */
+HR_TEST(what_is_told_of_a_node_is_exact) {
+  hr_metadata_t m;
+  hr_writer_t w;
+  hr_slot_t slots[4] = {0};
+  const int32_t out[] = {-1, 0, 1, 2}, none[] = {-1};
+  const hr_site_t site = {.node_name = "n", .op_name = "Op", .out = out, .out_count = 4}, empty = {.node_name = "e", .op_name = "Op",
+                          .out = none, .out_count = 1};
+  for (int i = 0; i < 3; ++i) slots[i].value = maker_vec(i + 5, 1); /* what lies before the first slot is no slot's; the last has none */
+  hr_metadata_init(&m);
+  m.wall_offset_ns = 2000000000;
+  hr_observer_t *a = m.observer.part(&m.observer, "/a"), *b = m.observer.part(&m.observer, "/b");
+  HR_REQUIRE(a && b && a != b);
+  HR_CHECK(m.observer.part(&m.observer, "/a") == a && m.observer.part(&m.observer, "/b") == b);
+  a->node_done(a, &site, slots + 1, 3000999, 3000999 + 7654999, NULL);
+  a->node_done(a, &empty, slots + 1, 1, 2, NULL);
+  hr_status_t failure = HR_ERROR(INTERNAL, "it failed");
+  b->node_done(b, &site, slots + 1, 0, 999, failure);
+  hr_status_release(failure);
+  hr_strbuf_init(&w);
+  HR_CHECK_OK(hr_metadata_write_stats(&m, &w));
+  const hr_str_t all = hr_strbuf_view(&w), of_b = field_at(all, 1, 0), of_a = field_at(all, 1, 1);
+  HR_CHECK_EQ_I64(count_of(all, 1), 2);
+  HR_CHECK_VIEW(field_at(of_a, 1, 0), "/a");
+  HR_CHECK_VIEW(field_at(of_b, 1, 0), "/b");
+  const hr_str_t node = field_at(of_a, 2, 0), failed = field_at(of_b, 2, 0);
+  check_fields(of_a, "1 2 2");
+  check_fields(node, "1 2 3 4 5 7 7 8 9 10 13 14 15 16 17");
+  check_fields(field_at(of_a, 2, 1), "1 2 3 4 5 8 9 10 13 14 15 16 17");
+  check_fields(failed, "1 2 3 4 5 8 9 10 13 14 15 16 17");
+  check_output(field_at(node, 7, 0), 1, HR_F32, 6, 24);
+  check_output(field_at(node, 7, 1), 2, HR_F32, 7, 28);
+  HR_CHECK_EQ_I64(compare_number(node, HR_KEY_VARINT(2)), 2003000);
+  HR_CHECK_EQ_I64(compare_number(node, HR_KEY_VARINT(4)), 7654);
+  HR_CHECK_EQ_I64(compare_number(node, HR_KEY_VARINT(5)), 7654);
+  HR_CHECK_EQ_I64(compare_number(node, HR_KEY_VARINT(9)), 2003000);
+  HR_CHECK_EQ_I64(compare_number(node, HR_KEY_VARINT(13)), 2003000999);
+  HR_CHECK_EQ_I64(compare_number(node, HR_KEY_VARINT(15)), 7654999);
+  HR_CHECK_EQ_I64(compare_number(failed, HR_KEY_VARINT(4)), 0);
+  HR_CHECK_EQ_I64(compare_number(failed, HR_KEY_VARINT(16)), 999);
+  hr_strbuf_deinit(&w);
+  hr_metadata_deinit(&m);
+  for (int i = 0; i < 4; ++i) hr_tensor_release(&slots[i].value);
 }
 HR_TEST_MAIN()
