@@ -98,7 +98,7 @@ hr_status_t hr_partition_number(hr_partition_state_t* s) {
   const bool ok = w.waits && w.queue && s->edge_base && s->feed_edges;
   for (int64_t i = 0; ok && i < p->live_count; ++i) {
     const hr_node_t* n = p->live[i];
-    w.waits[n->id] = is_feed(n) ? 0 : count_in_edges(s, n);
+    w.waits[n->id] = count_in_edges(s, n);
     if (w.waits[n->id] == 0 && !is_fetch(n)) enter_queue(&w, n);
   }
   if (ok) number_breadth_first(&w);

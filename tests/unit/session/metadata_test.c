@@ -131,6 +131,38 @@ HR_TEST(a_partition_graph_is_a_graph_def) {
   hr_graph_destroy(g);
 }
 
+HR_TEST(each_part_is_told_as_a_graph) {
+  hr_graph_t* g = maker_graph();
+  hr_value_t x = maker_placeholder(g, "x", HR_F32, NULL), y = maker_1(g, "Exp", "y", x), z = maker_1(g, "Neg", "z", y);
+  hr_session_options_t so;
+  hr_session_t* s = NULL;
+  hr_tensor_t value = maker_f32(1), out;
+  char* data = NULL;
+  size_t size = 0;
+  y.node->device = HR_STR("/cpu:1");
+  hr_session_options_init(&so);
+  so.cpu_devices = 2;
+  HR_REQUIRE_OK(hr_session_create(g, &so, &s));
+  const hr_run_t run = {.feeds = &x, .feed_values = &value, .feed_count = 1, .fetches = &z, .fetch_count = 1};
+  const hr_run_options_t o = {.trace_level = 3, .output_partition_graphs = true};
+  HR_REQUIRE_OK(hr_session_run(s, &o, &run, &out, &data, &size));
+  const hr_str_t all = {data, size}, stats = field_at(all, 1, 0);
+  HR_CHECK_EQ_I64(count_of(all, 3), 2);
+  HR_CHECK_EQ_I64(count_of(field_at(all, 3, 0), 1), 4); /* x, its send, what receives y, z */
+  HR_CHECK_EQ_I64(count_of(field_at(all, 3, 1), 1), 3);
+  HR_CHECK_EQ_I64(count_of(stats, 1), 2);
+  for (int i = 0; i < 2; ++i) {
+    const hr_str_t device = field_at(stats, 1, i);
+    const bool second = hr_str_is(field_at(device, 1, 0), "/job:localhost/replica:0/task:0/device:CPU:1");
+    node_named(device, second ? "y" : "z");
+  }
+  hr_free(data);
+  hr_tensor_release(&out);
+  hr_session_destroy(s);
+  hr_tensor_release(&value);
+  hr_graph_destroy(g);
+}
+
 HR_TEST(without_a_wish_nothing_is_told) {
   hr_graph_t* g = maker_graph();
   hr_value_t x = maker_placeholder(g, "x", HR_F32, NULL), y = maker_1(g, "Exp", "y", x);
