@@ -9,7 +9,7 @@
  *
  * inputs: as tests/ops/text.h reads them, and "@name" or "@name:1" for a node's output, split by ';', those of a list by '|' (a list of one
  * ends with it). In strings \n, \t and \r are what they are in C, \_ a space, \e nothing, \x and two digits a byte, and %d a folder.
- * attrs: as there; (float|int32) and (<2>|<-1,3>|<*>) are lists of types and of shapes.
+ * attrs: as there, and <*>; (float|int32) and (<2>|<-1,3>|<*>) are lists of types and of shapes.
  * HEADRACE_SCRIPTS=FILE writes the scripts with the outcomes that there are. */
 #include <dirent.h>
 #include <unistd.h>
@@ -171,6 +171,8 @@ static void script_attrs(const script_t* s, TF_OperationDescription* d, const ch
     snprintf(name, sizeof name, "%.*s", (int)size, at);
     if (*value == '(') {
       script_list_attr(d, name, value);
+    } else if (!strncmp(value, "<*>", 3)) {
+      TF_SetAttrShape(d, name, NULL, -1);
     } else if (*value == '\'') {
       const size_t n = script_unescape(s, value + 1, strcspn(value + 1, "'"), plain);
       TF_SetAttrString(d, name, plain, n);

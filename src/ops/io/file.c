@@ -29,7 +29,7 @@ static hr_status_t infer_matching(hr_infer_t* s) {
 static hr_status_t read_file(hr_kernel_ctx_t* k) {
   const hr_shape_t scalar = hr_shape_scalar();
   char *path = NULL, *data = NULL;
-  size_t size = 0;
+  size_t size;
   hr_tensor_t* out;
   HR_TRY(hr_path_input(k, 0, "filename", &path));
   hr_status_t status = hr_file_read(path, &data, &size);

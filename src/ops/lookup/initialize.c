@@ -173,7 +173,7 @@ static hr_status_t read_lines(const columns_t* c, const hr_table_t* t, char* tex
 static hr_status_t fill_from_file(hr_kernel_ctx_t* k, hr_table_t* t) {
   const columns_t* c = hr_prepared(k);
   char *path = NULL, *text = NULL;
-  size_t size = 0;
+  size_t size;
   hr_table_rows_t rows = {0};
   HR_TRY(check_fixed(t));
   HR_TRY(check_column("key", c->key_index, t->key_dtype));
