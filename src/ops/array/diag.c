@@ -11,7 +11,7 @@ static hr_status_t infer_diag(hr_infer_t* s) {
   const hr_pshape_t* x = hr_infer_input(s, 0);
   int64_t dims[254];
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 1, NULL));
-  if (x->rank < 0 || x->rank > 127) return NULL;
+  if (x->rank < 1 || x->rank > 127) return NULL;
   for (int d = 0; d < 2 * x->rank; ++d) dims[d] = x->dims[d % x->rank];
   return hr_infer_set_dims(s, 0, 2 * x->rank, dims);
 }

@@ -71,7 +71,7 @@ static hr_status_t infer_diag_of(hr_infer_t* s, bool bands) {
     HR_TRY(known_size(s, 3, &d.columns, &sized));
     HR_TRY(hr_infer_want_rank(s, 4, 0, NULL));
   }
-  if (x->rank < 0 || x->rank > MOST_RANK - 2 || !known) return NULL;
+  if (x->rank < 1 || x->rank > MOST_RANK - 2 || !known) return NULL;
   const bool one = d.k0 == d.k1;
   if (!one) HR_TRY(hr_infer_want_rank_at_least(s, 0, 2, NULL));
   const int batch = x->rank - (one ? 1 : 2);
