@@ -11,14 +11,13 @@
  *   ? gradient y z | x w | stops | upstream - | slices                                       or: ? expand, ? frames
  *   > the answer */
 #define HR_TEST_LEAKS_CHECKED
-#include <stdlib.h>
-#include "base/file.h"
 #include "graph/copy.h"
 #include "graph/expand.h"
 #include "graph/frames.h"
 #include "graph/function.h"
 #include "graph/grad.h"
 #include "unit/exec/flow_maker.h"
+#include "unit/graph/listing.h"
 #include "wire/text.h"
 
 /* --- reading a graph ------------------------------------------------------------------------------------------------------------------ */
@@ -209,43 +208,6 @@ static void read_functions(reading_t* r) {
 }
 
 /* --- writing it ----------------------------------------------------------------------------------------------------------------------- */
-static void put_value(hr_strbuf_t* out, hr_value_t v) {
-  if (!v.node)
-    hr_strbuf_format(out, " -");
-  else
-    hr_strbuf_format(out, v.index ? " %.*s:%d" : " %.*s", HR_STR_ARG(v.node->name), (int)v.index);
-}
-
-static bool is_shown(const hr_attr_def_t* d, const hr_attr_t* value) { /* types of inputs show in their values */
-  if (d->kind == HR_ATTR_TYPE && (d->is_list || !hr_str_is(d->name, "elem_type"))) return false;
-  return !d->has_default || !hr_attr_equal(&d->value, value);
-}
-
-static void put_node(hr_strbuf_t* out, const hr_node_t* n) {
-  char text[HR_SHAPE_TEXT];
-  const hr_op_def_t* def = n->attrs.def;
-  hr_strbuf_format(out, "> %.*s = %.*s", HR_STR_ARG(n->name), HR_STR_ARG(def->name));
-  for (int32_t i = 0; i < n->input_count; ++i) put_value(out, n->inputs[i]);
-  for (int32_t i = 0; i < n->control_count; ++i) hr_strbuf_format(out, " ^%.*s", HR_STR_ARG(n->controls[i]->name));
-  for (int i = 0; i < def->attr_count; ++i) {
-    if (!is_shown(&def->attrs[i], &n->attrs.values[i])) continue;
-    hr_strbuf_format(out, " %.*s=", HR_STR_ARG(def->attrs[i].name));
-    hr_attr_print(&n->attrs.values[i], out);
-  }
-  for (int i = 0; i < n->attrs.extra_count; ++i) {
-    hr_strbuf_format(out, " %.*s=", HR_STR_ARG(n->attrs.extras[i].name));
-    hr_attr_print(&n->attrs.extras[i].value, out);
-  }
-  if (n->device.size) hr_strbuf_format(out, " on %.*s", HR_STR_ARG(n->device));
-  for (int32_t i = 0; i < n->output_count; ++i)
-    hr_strbuf_format(out, " %s%s", hr_dtype_name(n->output_types[i]), hr_pshape_format(n->shapes[i], text));
-  hr_strbuf_format(out, "\n");
-}
-
-static void put_nodes(hr_strbuf_t* out, const hr_graph_t* g, int64_t first) {
-  for (int64_t i = first; i < g->nodes.count; ++i) put_node(out, g->nodes.data[i]);
-}
-
 static void put_failure(hr_strbuf_t* out, hr_status_t status) { /* of a long message its ends */
   const hr_str_t text = hr_str(hr_status_message(status));
   hr_strbuf_format(out, "> %s: %.*s", hr_status_code_name(hr_status_code(status)),
@@ -282,17 +244,17 @@ static void ask_gradient(hr_graph_t* g, hr_str_t question, hr_strbuf_t* out) {
   }
   for (int i = 0; i < r.x_count; ++i) {
     hr_strbuf_format(out, d[i].is_slices ? "> slices" : "> dense");
-    put_value(out, d[i].is_slices ? d[i].indices : d[i].dense);
-    if (d[i].is_slices) put_value(out, d[i].values), put_value(out, d[i].dense_shape);
+    listing_value(out, d[i].is_slices ? d[i].indices : d[i].dense);
+    if (d[i].is_slices) listing_value(out, d[i].values), listing_value(out, d[i].dense_shape);
     hr_strbuf_format(out, "\n");
   }
-  put_nodes(out, g, before);
+  listing_nodes(out, g, before);
 }
 
 static hr_status_t told_replace(hr_expand_t* x, hr_value_t from, hr_value_t to) {
   hr_strbuf_format(x->owner, "> for");
-  put_value(x->owner, from);
-  put_value(x->owner, to);
+  listing_value(x->owner, from);
+  listing_value(x->owner, to);
   hr_strbuf_format(x->owner, "\n");
   return hr_graph_replace_value(x->g, from, to);
 }
@@ -339,7 +301,7 @@ static void ask_expand(hr_graph_t* g, hr_str_t question, hr_strbuf_t* out) {
   else
     hr_strbuf_format(out, "> added %lld%s\n", (long long)x.added, x.has_flow ? ", has flow" : "");
   hr_expand_deinit(&x);
-  if (!status) put_nodes(out, g, before);
+  if (!status) listing_nodes(out, g, before);
 }
 
 static void ask_frames(hr_graph_t* g, hr_strbuf_t* out) {
@@ -408,33 +370,8 @@ static void answer_all(hr_str_t text, hr_strbuf_t* out) {
   hr_strbuf_deinit(&r.library);
 }
 
-static void compare(hr_str_t want, hr_str_t got) { /* says the first line of each case that differs */
-  hr_str_t a, b, title = HR_STR("");
-  bool told = false;
-  while (want.size && got.size) {
-    hr_str_split(&want, '\n', &a);
-    hr_str_split(&got, '\n', &b);
-    if (a.size && a.data[0] == '#') title = a;
-    if (hr_str_equal(a, b) || told) continue;
-    told = true;
-    hr_test_fail(__FILE__, __LINE__, "%.*s\n  recorded: %.*s\n  now:      %.*s", HR_STR_ARG(title), HR_STR_ARG(hr_str_slice(a, 0, 300)),
-                 HR_STR_ARG(hr_str_slice(b, 0, 300)));
-  }
-  HR_CHECK(want.size == 0 && got.size == 0);
-}
-
 HR_TEST(what_is_made_of_graphs_is_as_recorded) {
-  const char* record = getenv("HEADRACE_RECORD_TEXTS");
-  char* want = NULL;
-  size_t size = 0;
-  hr_strbuf_t got = {0};
-  HR_REQUIRE_OK(hr_file_read(HR_TEST_SOURCE_DIR "/tests/golden/graph_texts.txt", &want, &size));
-  answer_all((hr_str_t){want, size}, &got);
-  FILE* f = record ? fopen(record, "wb") : NULL;
-  if (f) HR_CHECK(fwrite(got.data, 1, got.size, f) == got.size && fclose(f) == 0);
-  if (!f) compare((hr_str_t){want, size}, hr_strbuf_view(&got));
-  hr_free(want);
-  hr_strbuf_deinit(&got);
+  listing_check("HEADRACE_RECORD_TEXTS", HR_TEST_SOURCE_DIR "/tests/golden/graph_texts.txt", answer_all);
 }
 
 HR_TEST_MAIN()
