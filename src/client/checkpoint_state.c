@@ -19,7 +19,7 @@ static hr_str_t relative_to(const char* directory, const char* prefix) {
   size_t size = folder.size;
   if (size == 0 || *directory == '/' || !hr_str_has_prefix(path, folder)) return path;
   if (directory[size - 1] != '/' && path.data[size] != '/') return path;
-  while (size < path.size && path.data[size] == '/') ++size;
+  while (path.data[size] == '/') ++size;
   return size < path.size ? hr_str_slice(path, size, path.size) : path;
 }
 

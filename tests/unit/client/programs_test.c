@@ -55,6 +55,7 @@ static HR_Variable variable(world_t* w, const char* name, TF_DataType type, int 
 static void put_output(world_t* w, const char* what, TF_Output v) {
   hr_strbuf_format(w->out, "> %s", what);
   listing_value(w->out, hr_capi_value(v));
+  if (!v.oper) hr_strbuf_format(w->out, " %d", v.index);
   hr_strbuf_format(w->out, "\n");
 }
 
@@ -131,6 +132,7 @@ static void put_slots(world_t* w, const HR_Optimizer* o) {
     const HR_Variable* v = HR_OptimizerSlot(o, i, i ? &name : NULL, i == 1 ? NULL : &of);
     if (v) hr_strbuf_format(w->out, ", %s %s", i ? name : "", TF_OperationName(v->handle.oper));
     if (v && i != 1) hr_strbuf_format(w->out, " of %s", of.oper ? TF_OperationName(of.oper) : "none");
+    if (v && i != 1 && !of.oper) HR_CHECK_EQ_I64(of.index, -1);
   }
   hr_strbuf_format(w->out, "\n");
 }
@@ -405,7 +407,7 @@ static void check_state_refusals(void) {
 
 HR_TEST(the_state_file_names_what_is_below_it_by_short_names) {
   static const char* const all[] = {"sub/a", "other/b", "sub/c"};
-  char folder[] = "/tmp/hr_state_XXXXXX", before[4096], whole[64];
+  char folder[] = "/tmp/hr_state_XXXXXX", before[4096], whole[64], below[80], wanted[300];
   HR_REQUIRE(getcwd(before, sizeof before) && mkdtemp(folder) && chdir(folder) == 0 && mkdir("sub", 0700) == 0);
   check_state("", "m", NULL, 0, ONE("m"), "m");
   check_state("sub", "sub/m", NULL, 0, ONE("m"), "sub/m");
@@ -419,6 +421,12 @@ HR_TEST(the_state_file_names_what_is_below_it_by_short_names) {
   check_state("sub", "/m", NULL, 0, ONE("/m"), "/m");
   snprintf(whole, sizeof whole, "%s/sub", folder);
   check_state(whole, "/m", NULL, 0, ONE("/m"), "/m");
+  snprintf(below, sizeof below, "%s/m", whole);
+  snprintf(wanted, sizeof wanted, ONE("%s"), below, below);
+  check_state(whole, below, NULL, 0, wanted, below);
+  HR_REQUIRE(mkdir("sub/d", 0700) == 0);
+  check_state("sub/d", "sub/d/m", NULL, 0, ONE("m"), "sub/d/m");
+  HR_CHECK(unlink("sub/d/checkpoint") == 0 && rmdir("sub/d") == 0);
 #define REST "all_model_checkpoint_paths: \"a\"\nall_model_checkpoint_paths: \"other/b\"\nall_model_checkpoint_paths: \"c\"\n"
   check_state("sub", "sub/a", all, 3, "model_checkpoint_path: \"a\"\n" REST, "sub/a");
   check_state("sub", "other/b", all, 3, "model_checkpoint_path: \"other/b\"\n" REST, "sub/other/b");
