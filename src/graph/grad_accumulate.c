@@ -50,8 +50,7 @@ static hr_status_t agree_on_shape(hr_grad_pass_t* p, hr_value_t into, hr_value_t
   const hr_pshape_t *wanted = wanted_shape(into), *shape = hr_value_shape(gradient);
   if (hr_dtype_base(hr_value_type(gradient)) == HR_VARIANT) return NULL; /* a list: its shape is not its elements' */
   if (!shapes_agree(wanted, shape)) return shape_disagreement(into, gradient, wanted);
-  bool is_new = gradient.node->id >= p->info_count;
-  if (!is_new || wanted->rank < 0 || hr_pshape_is_known(shape) || hr_pshape_equal(wanted, shape)) return NULL;
+  if (gradient.node->id < p->info_count) return NULL;
   return hr_graph_refine_shape(p->g, gradient, wanted);
 }
 

@@ -226,40 +226,47 @@ static void make_savers(hr_strbuf_t* out, bool sharded) {
 }
 
 /* --- refusals ------------------------------------------------------------------------------------------------------------------------- */
-static void refuse(hr_strbuf_t* out) {
-  static const int64_t part[] = {-1};
-  world_t w = begin(out, "refusals"), far = begin(out, "another graph");
-  HR_Variable v = variable(&w, "v", TF_FLOAT, 1, true), r = variable(&w, "r", TF_FLOAT, 1, false),
-              far_v = variable(&far, "f", TF_FLOAT, 1, true);
-  HR_Variable none = {nowhere, nowhere, nowhere, NULL, nowhere, TF_FLOAT, 0}, odd = r, unset = v, got;
-  HR_Gradient g = gradient(&w, TF_FLOAT, 1, false), rows = gradient(&w, TF_FLOAT, 1, true), far_g = gradient(&far, TF_FLOAT, 1, false);
-  HR_Gradient far_rows = rows, empty = {nowhere, nowhere, nowhere, nowhere, 0};
-  TF_Output x = HR_Placeholder(w.graph, "x", TF_FLOAT, part, 1, w.s), high = {x.oper, 1};
-  HR_Optimizer *o = optimizer(&w, "GradientDescent", "", NULL), *m = HR_NewOptimizer(w.graph, "Momentum", NULL, w.s);
-  HR_SaverNodes n;
-  far_rows.indices = far_g.dense;
-  odd.read = high;
-  unset.initializer = NULL;
-  tell(&w);
 #define ASK(call) (call, tell(&w))
+static const int64_t part_known[] = {-1};
+
+static void refuse_nodes(hr_strbuf_t* out) {
+  world_t w = begin(out, "refused nodes"), far = begin(out, "another graph");
+  TF_Output x = HR_Placeholder(w.graph, "x", TF_FLOAT, part_known, 1, w.s), high = {x.oper, 1};
+  TF_Output far_x = HR_Placeholder(far.graph, "far", TF_FLOAT, m32, 1, far.s);
+  tell(&w);
   ASK(HR_Op(NULL, "Neg", NULL, &x, 1, w.s));
   ASK(HR_Op(w.graph, NULL, NULL, &x, 1, w.s));
   ASK(HR_Op(w.graph, "Neg", NULL, NULL, 1, w.s));
   ASK(HR_Op(w.graph, "Neg", NULL, &x, -1, w.s));
   ASK(HR_Op(w.graph, "Neg", NULL, &high, 1, w.s));
-  ASK(HR_Op(w.graph, "Add", NULL, (TF_Output[]){x, far_g.dense}, 2, w.s));
+  ASK(HR_Op(w.graph, "Add", NULL, (TF_Output[]){x, far_x}, 2, w.s));
   ASK(HR_Op(w.graph, "NoSuchOp", NULL, NULL, 0, w.s));
   ASK(HR_Const(w.graph, NULL, NULL, w.s));
   ASK(HR_ConstInt32s(w.graph, NULL, NULL, 2, w.s));
   ASK(HR_ConstInt32s(w.graph, NULL, NULL, -1, w.s));
   ASK(HR_ConstFloat(NULL, NULL, 1, w.s));
   ASK(HR_Placeholder(w.graph, "p", TF_FLOAT, NULL, 2, w.s));
-  ASK(HR_Filled(w.graph, NULL, part, 1, 1, w.s));
+  ASK(HR_Filled(w.graph, NULL, part_known, 1, 1, w.s));
   ASK(HR_Filled(w.graph, NULL, NULL, 1, 1, w.s));
   ASK(HR_RandomUniform(w.graph, NULL, NULL, -1, 0, 1, 1, 1, w.s));
+  end(&far);
+  end(&w);
+}
+
+static void refuse_variables(hr_strbuf_t* out) {
+  world_t w = begin(out, "refused variables"), far = begin(out, "another graph");
+  TF_Output x = HR_Placeholder(w.graph, "x", TF_FLOAT, part_known, 1, w.s), high = {x.oper, 1};
+  HR_Variable v = variable(&w, "v", TF_FLOAT, 1, true), r = variable(&w, "r", TF_FLOAT, 1, false),
+              far_v = variable(&far, "f", TF_FLOAT, 1, true);
+  HR_Variable none = {nowhere, nowhere, nowhere, NULL, nowhere, TF_FLOAT, 0}, odd = r, unset = v, got;
+  TF_Output far_x = far_v.initial_value;
+  HR_SaverNodes n;
+  odd.read = high;
+  unset.initializer = NULL;
+  tell(&w);
   ASK(HR_NewVariable(w.graph, "q", x, 1, &got, w.s));
   ASK(HR_NewVariable(w.graph, "q", x, 1, NULL, w.s));
-  ASK(HR_NewVariable(w.graph, "q", far_g.dense, 1, &got, w.s));
+  ASK(HR_NewVariable(w.graph, "q", far_x, 1, &got, w.s));
   ASK(HR_VariableIsInitialized(w.graph, NULL, w.s));
   ASK(HR_VariableIsInitialized(w.graph, &none, w.s));
   ASK(HR_VariableIsInitialized(w.graph, &far_v, w.s));
@@ -267,6 +274,19 @@ static void refuse(hr_strbuf_t* out) {
   ASK(HR_InitializeAll(w.graph, NULL, NULL, 1, w.s));
   ASK(HR_InitializeAll(w.graph, NULL, (HR_Variable[]){v, unset}, 2, w.s));
   ASK(HR_InitializeAll(w.graph, NULL, (HR_Variable[]){v, none}, 2, w.s));
+  ASK(HR_BuildSaver(NULL, NULL, &v, NULL, 1, 0, &n, w.s));
+  ASK(HR_BuildSaver(w.graph, NULL, &v, NULL, 1, 0, NULL, w.s));
+  ASK(HR_BuildSaver(w.graph, NULL, NULL, NULL, 1, 0, &n, w.s));
+  ASK(HR_BuildSaver(w.graph, NULL, (HR_Variable[]){v, far_v}, NULL, 2, 0, &n, w.s));
+  end(&far);
+  end(&w);
+}
+
+static void refuse_hyperparameters(hr_strbuf_t* out) {
+  world_t w = begin(out, "refused hyperparameters");
+  TF_Output x = HR_Placeholder(w.graph, "x", TF_FLOAT, NULL, 0, w.s), high = {x.oper, 1};
+  HR_Optimizer *o = optimizer(&w, "GradientDescent", "", NULL), *m = HR_NewOptimizer(w.graph, "Momentum", NULL, w.s);
+  tell(&w);
   ASK(HR_NewOptimizer(NULL, "Adam", NULL, w.s));
   ASK(HR_NewOptimizer(w.graph, NULL, NULL, w.s));
   ASK(HR_NewOptimizer(w.graph, "Adamant", NULL, w.s));
@@ -280,6 +300,21 @@ static void refuse(hr_strbuf_t* out) {
   ASK(HR_OptimizerSetScope(NULL, "", "", w.s));
   ASK(HR_OptimizerSetScope(o, NULL, "", w.s));
   ASK(HR_OptimizerSetScope(o, "", NULL, w.s));
+  HR_DeleteOptimizer(o);
+  HR_DeleteOptimizer(m);
+  end(&w);
+}
+
+static void refuse_gradients(hr_strbuf_t* out) {
+  world_t w = begin(out, "refused gradients"), far = begin(out, "another graph");
+  HR_Variable v = variable(&w, "v", TF_FLOAT, 1, true), far_v = variable(&far, "f", TF_FLOAT, 1, true);
+  HR_Variable none = {nowhere, nowhere, nowhere, NULL, nowhere, TF_FLOAT, 0};
+  HR_Gradient g = gradient(&w, TF_FLOAT, 1, false), rows = gradient(&w, TF_FLOAT, 1, true), far_g = gradient(&far, TF_FLOAT, 1, false);
+  HR_Gradient far_rows = rows, empty = {nowhere, nowhere, nowhere, nowhere, 0};
+  TF_Output x = g.dense;
+  HR_Optimizer *o = optimizer(&w, "GradientDescent", "", NULL), *m = HR_NewOptimizer(w.graph, "Momentum", NULL, w.s);
+  far_rows.indices = far_g.dense;
+  tell(&w);
   ASK(HR_OptimizerApply(NULL, &g, &v, 1, NULL, NULL, w.s));
   ASK(HR_OptimizerApply(o, NULL, &v, 1, NULL, NULL, w.s));
   ASK(HR_OptimizerApply(o, &g, NULL, 1, NULL, NULL, w.s));
@@ -293,10 +328,6 @@ static void refuse(hr_strbuf_t* out) {
   ASK(HR_OptimizerApply(m, &g, &v, 1, NULL, NULL, w.s));
   ASK(HR_OptimizerMinimize(NULL, x, &v, 1, NULL, w.s));
   ASK(HR_OptimizerMinimize(o, x, NULL, 1, NULL, w.s));
-  ASK(HR_BuildSaver(NULL, NULL, &v, NULL, 1, 0, &n, w.s));
-  ASK(HR_BuildSaver(w.graph, NULL, &v, NULL, 1, 0, NULL, w.s));
-  ASK(HR_BuildSaver(w.graph, NULL, NULL, NULL, 1, 0, &n, w.s));
-  ASK(HR_BuildSaver(w.graph, NULL, (HR_Variable[]){v, far_v}, NULL, 2, 0, &n, w.s));
   HR_CHECK(HR_OptimizerSlotCount(NULL) == 0 && HR_OptimizerSlot(NULL, 0, NULL, NULL) == NULL);
   HR_DeleteOptimizer(NULL);
   HR_DeleteOptimizer(o);
@@ -322,7 +353,10 @@ static void make_all(hr_str_t recorded, hr_strbuf_t* out) {
   make_values(out);
   apply_with_tensors(out);
   minimize(out);
-  refuse(out);
+  refuse_nodes(out);
+  refuse_variables(out);
+  refuse_hyperparameters(out);
+  refuse_gradients(out);
 }
 
 HR_TEST(nodes_are_as_recorded) { listing_check("HEADRACE_RECORD_CLIENT", HR_TEST_SOURCE_DIR "/tests/golden/client_nodes.txt", make_all); }
