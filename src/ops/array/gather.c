@@ -200,7 +200,8 @@ static void give_rows(hr_grad_ctx_t* g, hr_value_t params_shape) {
   hr_value_t indices = hr_emit_reshape(g, hr_grad_input(g, 1), ints(g, -1));
   hr_value_t tail =
       hr_emit(g, "StridedSlice", HR_VALUES(params_shape, ints(g, 1), ints(g, 0), ints(g, 1)), HR_ATTRS(hr_at_int("end_mask", 1)));
-  hr_value_t rows = hr_emit3(g, "ConcatV2", ints(g, -1), tail, number(g, 0));
+  hr_value_t axis = number(g, 0), all = hr_emit_cast(g, ints(g, -1), hr_grad_dtype(g, tail)); /* int64 where a dimension is too large */
+  hr_value_t rows = hr_emit3(g, "ConcatV2", all, tail, axis);
   hr_grad_give_slices(g, 0, indices, hr_emit_reshape(g, hr_grad_upstream(g, 0), rows), params_shape);
 }
 

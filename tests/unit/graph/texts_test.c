@@ -16,6 +16,7 @@
 #include "graph/frames.h"
 #include "graph/function.h"
 #include "graph/grad.h"
+#include "op/infer_fns.h"
 #include "unit/exec/flow_maker.h"
 #include "unit/graph/listing.h"
 #include "wire/text.h"
@@ -369,6 +370,14 @@ static void answer_all(hr_str_t text, hr_strbuf_t* out) {
   if (r.g) hr_graph_destroy(r.g);
   hr_strbuf_deinit(&r.library);
 }
+
+/* An op whose gradient hands its indices on as they are, of any rank and type: the product's own flatten them first. */
+static void grad_rows_of(hr_grad_ctx_t* g) {
+  hr_grad_give_slices(g, 0, hr_grad_input(g, 1), hr_grad_upstream(g, 0), hr_emit_shape(g, hr_grad_input(g, 0)));
+}
+static const hr_op_t rows_of = {
+    .name = "RowsOf", .sig = "x: T; i: Tindex -> y: T", .attrs = "T: type; Tindex: type", .shape = hr_infer_any, .grad = grad_rows_of};
+__attribute__((constructor)) static void add_rows_of(void) { hr_status_release(hr_registry_add(&rows_of)); }
 
 HR_TEST(what_is_made_of_graphs_is_as_recorded) {
   listing_check("HEADRACE_RECORD_TEXTS", HR_TEST_SOURCE_DIR "/tests/golden/graph_texts.txt", answer_all);
