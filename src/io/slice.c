@@ -72,7 +72,7 @@ hr_status_t hr_slice_shape(const hr_slice_t* s, const hr_shape_t* full, hr_shape
     return HR_ERROR(INVALID_ARGUMENT, "slice of %d dimensions for a tensor of shape %s", s->rank, hr_shape_format(full, text));
   for (int i = 0; i < s->rank; ++i) {
     dims[i] = slice_length(s, full, i);
-    if (s->start[i] < 0 || dims[i] < 0 || s->start[i] > full->dims[i] || dims[i] > full->dims[i] - s->start[i])
+    if (s->start[i] < 0 || dims[i] > full->dims[i] - s->start[i])
       return HR_ERROR(INVALID_ARGUMENT, "slice [%lld, +%lld) of dimension %d reaches out of shape %s", (long long)s->start[i],
                       (long long)dims[i], i,
                       hr_shape_format(full, text));
@@ -139,14 +139,10 @@ void hr_slice_encode(const hr_slice_t* s, hr_writer_t* w) {
   }
 }
 
-/* A length byte, then big-endian bytes without leading zeros. */
-static void slice_key_number(uint64_t v, hr_strbuf_t* out) {
-  char bytes[9];
-  int n = 0;
-  for (uint64_t rest = v; rest; rest >>= 8) ++n;
-  bytes[0] = (char)n;
-  for (int i = 0; i < n; ++i) bytes[n - i] = (char)(v >> (8 * i));
-  hr_strbuf_add(out, bytes, (size_t)n + 1);
+/* A length byte, then big-endian bytes without leading zeros: none or one, as no number here is above a rank. */
+static void slice_key_number(int32_t v, hr_strbuf_t* out) {
+  const char bytes[2] = {v != 0, (char)v};
+  hr_strbuf_add(out, bytes, v ? 2 : 1);
 }
 
 static void slice_key_string(hr_str_t s, hr_strbuf_t* out) {
@@ -160,14 +156,13 @@ static void slice_key_string(hr_str_t s, hr_strbuf_t* out) {
 }
 
 /* Order-keeping signed numbers: n bytes hold 7n - 1 value bits below a header of n equal bits. The header of a non-negative value is n
- * ones and a
- * zero, of a negative one the complement; the value is big-endian two's complement. One byte serves -64..63. */
+ * ones and a zero, of a negative one the complement; the value is big-endian two's complement. One byte serves -64..63. */
 static void slice_key_signed(int64_t v, hr_strbuf_t* out) {
   uint64_t magnitude = v < 0 ? ~(uint64_t)v : (uint64_t)v;
   int n = 1;
   while (n < 10 && magnitude >> (7 * n - 1)) ++n;
   uint8_t bytes[10];
-  for (int i = 0; i < n; ++i) bytes[n - 1 - i] = i < 8 ? (uint8_t)((uint64_t)v >> (8 * i)) : v < 0 ? 0xff : 0;
+  for (int i = 0; i < n; ++i) bytes[n - 1 - i] = (uint8_t)(v >> (i < 8 ? 8 * i : 63));
   for (int bit = 0; bit < n; ++bit) bytes[bit / 8] ^= (uint8_t)(0x80 >> (bit % 8));
   hr_strbuf_add(out, bytes, (size_t)n);
 }
@@ -175,7 +170,7 @@ static void slice_key_signed(int64_t v, hr_strbuf_t* out) {
 void hr_slice_encode_key(hr_str_t name, const hr_slice_t* s, hr_strbuf_t* out) {
   slice_key_number(0, out);
   slice_key_string(name, out);
-  slice_key_number((uint64_t)s->rank, out);
+  slice_key_number(s->rank, out);
   for (int i = 0; i < s->rank; ++i) {
     slice_key_signed(s->start[i], out);
     slice_key_signed(s->length[i], out);
