@@ -35,8 +35,8 @@ static hr_status_t bundle_merge_slices(bundle_merge_t* m, hr_bundle_entry_t* int
 static hr_status_t bundle_merge_entries(bundle_merge_t* m, hr_bundle_entries_t* part, int64_t first_shard) {
   for (int64_t i = 0; i < part->count; ++i) {
     hr_bundle_entry_t* e = &part->data[i];
-    bool added = false;
-    uintptr_t old = 0;
+    bool added;
+    uintptr_t old;
     e->shard += (int32_t)first_shard;
     HR_TRY(hr_map_add(&m->by_name, e->name, (uintptr_t)e, &added));
     if (added) HR_TRY(hr_vec_push(&m->all, e));

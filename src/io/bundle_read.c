@@ -133,7 +133,7 @@ static hr_status_t bundle_parse_strings(hr_bundle_t* b, const hr_bundle_entry_t*
   hr_cursor_t lengths = bytes, sum;
   bool big = b->header.is_big_endian;
   uint32_t crc = 0;
-  uint64_t n = 0;
+  uint64_t n;
   for (int64_t i = 0; i < t->count; ++i) {
     HR_TRY(hr_cursor_varint(&bytes, &n));
     crc = hr_bundle_entry_crc_length(crc, n, big);

@@ -112,7 +112,7 @@ static hr_status_t bundle_put_tensor(hr_bundle_writer_t* w, const hr_tensor_t* t
 /* --- entries ------------------------------------------------------------------------------------------------------------------ */
 static hr_status_t bundle_new_entry(hr_bundle_writer_t* w, hr_str_t name, hr_dtype_t dtype, const hr_shape_t* shape,
                                     hr_bundle_entry_t** out) {
-  bool added = false;
+  bool added;
   hr_bundle_entry_t* e = hr_arena_array(&w->arena, 1, sizeof *e);
   if (!e || !hr_arena_str(&w->arena, name, &e->name)) return hr_status_out_of_memory();
   e->dtype = dtype;
@@ -127,7 +127,7 @@ static hr_status_t bundle_new_entry(hr_bundle_writer_t* w, hr_str_t name, hr_dty
 /* The entry of a partitioned tensor, with one more part. */
 static hr_status_t bundle_add_part(hr_bundle_writer_t* w, hr_str_t name, hr_dtype_t dtype, const hr_shape_t* full,
                                    const hr_slice_t* slice) {
-  uintptr_t found = 0;
+  uintptr_t found;
   hr_bundle_entry_t* e = NULL;
   if (hr_map_find(&w->by_name, name, &found)) e = (hr_bundle_entry_t*)found;
   if (e && (e->dtype != dtype || !hr_shape_equal(&e->shape, full) || e->slice_count == 0))

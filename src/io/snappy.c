@@ -31,7 +31,7 @@ static bool snappy_literal(snappy_state_t* s, unsigned tag) {
 }
 
 static bool snappy_copy(snappy_state_t* s, unsigned tag) {
-  size_t n = (tag >> 2) + 1, offset = 0;
+  size_t n = (tag >> 2) + 1, offset;
   if (!snappy_little_endian(s, (tag & 3) == 3 ? 4 : (int)(tag & 3), &offset)) return false;
   if ((tag & 3) == 1) {
     n = (tag >> 2 & 7) + 4;

@@ -32,10 +32,6 @@ static void table_block_drop(hr_table_block_t* b) {
   hr_free(b->owned);
   b->owned = NULL;
   b->data = NULL;
-  b->size = b->at = 0;
-  b->restart_count = 0;
-  b->key.size = 0;
-  b->is_valid = false;
 }
 
 static hr_status_t table_block_split(const hr_table_t* t, hr_table_block_t* b, const char* data, size_t size) {
@@ -81,7 +77,7 @@ static hr_status_t table_block_varint(const hr_table_t* t, hr_table_block_t* b, 
 
 /* Decodes the entry at b->at; is_valid false at the end of the block. Keys must ascend unless `is_jump`. */
 static hr_status_t table_block_next(const hr_table_t* t, hr_table_block_t* b, bool is_jump) {
-  uint64_t shared = 0, unshared = 0, value = 0;
+  uint64_t shared, unshared, value;
   size_t at = b->at;
   b->is_valid = false;
   if (at >= b->size) return NULL;
@@ -92,7 +88,7 @@ static hr_status_t table_block_next(const hr_table_t* t, hr_table_block_t* b, bo
   if (shared > b->key.size || unshared > left || value > left - unshared)
     return table_lost(t, b->file_offset, "an entry runs out of its block");
   hr_str_t suffix = {b->data + at, (size_t)unshared}, old = {b->key.data ? b->key.data + shared : "", b->key.size - (size_t)shared};
-  if (!is_jump && b->at > 0 && hr_str_compare(suffix, old) <= 0) return table_lost(t, b->file_offset, "keys out of order");
+  if (!is_jump && hr_str_compare(suffix, old) <= 0) return table_lost(t, b->file_offset, "keys out of order");
   b->key.size = (size_t)shared;
   hr_strbuf_add_str(&b->key, suffix);
   if (b->key.failed) return hr_status_out_of_memory();
@@ -141,7 +137,7 @@ static hr_status_t table_handle(const hr_table_t* t, hr_cursor_t* c, uint64_t of
 }
 
 static hr_status_t table_read_footer(hr_table_t* t) {
-  uint64_t meta_offset = 0, meta_size = 0;
+  uint64_t meta_offset, meta_size;
   if (t->size < TABLE_FOOTER) return HR_ERROR(DATA_LOSS, "%s: %zu bytes are too few for a table", t->name, t->size);
   size_t at = t->size - TABLE_FOOTER;
   const char* footer = t->data + at;
@@ -166,7 +162,7 @@ hr_status_t hr_table_open_memory(const void* data, size_t size, const char* name
 
 hr_status_t hr_table_open(const char* path, hr_table_t** out) {
   char* data = NULL;
-  size_t size = 0;
+  size_t size;
   HR_TRY(hr_file_read(path, &data, &size));
   hr_status_t status = hr_table_open_memory(data, size, path, out);
   if (status) hr_free(data);
@@ -198,7 +194,7 @@ static hr_status_t table_iter_load_index(hr_table_iter_t* it) {
 
 /* The data block that the index entry names; without one there is no data entry either. */
 static hr_status_t table_iter_load_data(hr_table_iter_t* it) {
-  uint64_t offset = 0, size = 0;
+  uint64_t offset, size;
   it->data.is_valid = false;
   if (!it->index.is_valid) return NULL;
   hr_cursor_t c = hr_cursor_make(it->index.value.data, it->index.value.size);

@@ -17,7 +17,7 @@ static const dtype_row_t rows[HR_DTYPE_COUNT] = {
 #undef HR_DTYPE
 };
 
-static bool is_known(int t) { return t > 0 && t < HR_DTYPE_COUNT && rows[t].name; }
+static bool is_known(int t) { return (unsigned)t < HR_DTYPE_COUNT && rows[t].name; }
 
 bool hr_dtype_is_valid(int t) { return is_known(hr_dtype_base(t)); }
 size_t hr_dtype_size(hr_dtype_t t) { return is_known((int)t) ? rows[t].size : 0; }

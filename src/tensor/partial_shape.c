@@ -60,7 +60,9 @@ bool hr_pshape_to_shape(const hr_pshape_t* s, hr_shape_t* out) {
 
 bool hr_pshape_equal(const hr_pshape_t* a, const hr_pshape_t* b) {
   if (a->rank != b->rank) return false;
-  return a == b || a->rank <= 0 || memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+  for (int i = 0; i < a->rank; ++i)
+    if (a->dims[i] != b->dims[i]) return false;
+  return true;
 }
 
 bool hr_pshape_accepts(const hr_pshape_t* p, const hr_shape_t* s) {

@@ -77,11 +77,10 @@ hr_status_t hr_shape_broadcast(const hr_shape_t* a, const hr_shape_t* b, hr_shap
 const char* hr_shape_format_place(const hr_shape_t* s, int64_t element, char text[HR_SHAPE_TEXT]) {
   hr_shape_t place = *s;
   for (int d = s->rank - 1; d >= 0; --d) {
-    place.dims[d] = s->dims[d] > 0 ? element % s->dims[d] : 0;
-    element = s->dims[d] > 0 ? element / s->dims[d] : 0;
+    place.dims[d] = element % s->dims[d]; /* there is an element, so no dimension is 0 */
+    element /= s->dims[d];
   }
-  text[0] = 0;
-  return s->rank ? hr_shape_format(&place, text) : text;
+  return s->rank ? hr_shape_format(&place, text) : strcpy(text, "");
 }
 
 const char* hr_shape_format(const hr_shape_t* s, char text[HR_SHAPE_TEXT]) {

@@ -2,6 +2,7 @@
 /* Handles: texts, value description, the object's release. */
 #define HR_TEST_LEAKS_CHECKED
 #include "tensor/handle.h"
+#include "base/hash.h"
 #include "test.h"
 
 static int released;
@@ -39,6 +40,29 @@ HR_TEST(the_last_release_releases_the_object) {
   hr_handle_release(h);
   HR_CHECK_EQ_I64(released, 1);
   hr_handle_release(NULL);
+}
+
+HR_TEST(texts_and_shapes_of_each_size) {
+  hr_arena_t a;
+  static const int64_t dims[] = {5, 6, 7};
+  hr_arena_init(&a);
+  hr_handle_t* h = hr_handle_create(HR_STR("d"), HR_STR("co"), HR_STR("nam"), HR_STR("type"));
+  HR_REQUIRE(h != NULL);
+  HR_CHECK_VIEW(h->device, "d");
+  HR_CHECK_VIEW(h->container, "co");
+  HR_CHECK_VIEW(h->name, "nam");
+  HR_CHECK_VIEW(h->type_name, "type");
+  HR_CHECK(h->type_hash == hr_hash("type", 4, 0));
+  for (int rank = -1; rank <= 3; ++rank) {
+    const hr_pshape_t* shape;
+    HR_CHECK_OK(hr_pshape_make(&a, rank, dims, &shape));
+    HR_CHECK_OK(hr_handle_set_value(h, HR_F32, shape));
+    HR_CHECK(h->shape != shape && hr_pshape_equal(h->shape, shape));
+  }
+  int object = 1;
+  h->object = &object; /* somebody else's: nothing releases it */
+  hr_handle_release(h);
+  hr_arena_deinit(&a);
 }
 
 HR_TEST_MAIN()

@@ -88,4 +88,23 @@ HR_TEST(axes_merge) {
   HR_CHECK(it.rank == 1 && it.dims[0] == 1 && hr_iterate_rows(&it) == 1);
 }
 
+/* A scalar is one loop of one turn that moves nothing; a zero anywhere makes one loop without turns. */
+HR_TEST(scalars_and_empty_nests) {
+  static const int64_t empty[][3] = {{0, 2, 3}, {2, 0, 3}, {2, 3, 0}, {0, 0, 0}};
+  const int64_t strides[] = {6, 3, 1}, ones[] = {1, 1, 1};
+  const int64_t* const pointers[HR_ITERATE_OPERANDS] = {strides, strides, strides, strides};
+  hr_iterate_t it;
+  for (int rank = 0; rank <= 3; ++rank) {
+    memset(&it, 0x55, sizeof it);
+    hr_iterate_strided(&it, rank, ones, HR_ITERATE_OPERANDS, pointers);
+    HR_CHECK(it.rank == 1 && it.dims[0] == 1 && hr_iterate_rows(&it) == 1);
+    for (int k = 0; k < HR_ITERATE_OPERANDS; ++k) HR_CHECK_EQ_I64(it.strides[k][0], 0);
+  }
+  for (int i = 0; i < 4; ++i) {
+    memset(&it, 0x55, sizeof it);
+    hr_iterate_strided(&it, 3, empty[i], 2, pointers);
+    HR_CHECK(it.rank == 1 && it.dims[0] == 0 && hr_iterate_rows(&it) == 0);
+  }
+}
+
 HR_TEST_MAIN()

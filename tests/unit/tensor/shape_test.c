@@ -75,4 +75,31 @@ HR_TEST(text) {
   HR_CHECK(strlen(hr_shape_format(&s, text)) < HR_SHAPE_TEXT);
 }
 
+HR_TEST(which_dimension_is_too_many) {
+  static const struct { int rank; int64_t dims[3]; const char* says; } rows[] = {
+      {2, {INT64_MAX, 2}, "its first 2 dimensions up to 2 overflow int64"},
+      {3, {0, INT64_MAX, 3}, "its first 3 dimensions up to 3 overflow int64"},
+      {3, {INT64_MAX, 0, 1}, NULL},
+      {3, {INT64_C(1) << 62, 0, 1}, NULL},
+      {3, {3, 4, -5}, "dimension 2 of the shape is -5, must be >= 0"},
+  };
+  hr_shape_t s;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    hr_status_t status = hr_shape_make(rows[i].rank, rows[i].dims, &s);
+    if (rows[i].says) HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, rows[i].says);
+    else if (HR_CHECK_OK(status)) HR_CHECK_EQ_I64(s.rank, 3);
+  }
+}
+
+HR_TEST(places_of_elements) {
+  char text[HR_SHAPE_TEXT] = "old";
+  const hr_shape_t scalar = hr_shape_scalar(), row = hr_shape_vector(7), box = make(3, DIMS(2, 3, 4)), thin = make(3, DIMS(3, 1, 2));
+  HR_CHECK_STR(hr_shape_format_place(&scalar, 0, text), "");
+  HR_CHECK_STR(hr_shape_format_place(&row, 6, text), "[6]");
+  HR_CHECK_STR(hr_shape_format_place(&box, 0, text), "[0,0,0]");
+  HR_CHECK_STR(hr_shape_format_place(&box, 17, text), "[1,1,1]");
+  HR_CHECK_STR(hr_shape_format_place(&box, 23, text), "[1,2,3]");
+  HR_CHECK_STR(hr_shape_format_place(&thin, 5, text), "[2,0,1]");
+}
+
 HR_TEST_MAIN()

@@ -48,4 +48,18 @@ HR_TEST(failure_keeps_the_old_text) {
   HR_CHECK_CODE(hr_tstring_set(&s, (hr_str_t){"", SIZE_MAX}), HR_RESOURCE_EXHAUSTED, "");
 }
 
+/* Clients that append in place (TF_TString_Append) rely on the capacity: the block, rounded up to 16 bytes, less its final NUL. */
+HR_TEST(capacity_of_large_texts) {
+  static const struct { size_t size, capacity; } rows[] = {{23, 31}, {31, 31}, {32, 47}, {47, 47}, {48, 63}, {63, 63}, {64, 79}};
+  char text[64];
+  memset(text, 'x', sizeof text);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    hr_tstring_t s = {{0}};
+    HR_CHECK_OK(hr_tstring_set(&s, (hr_str_t){text, rows[i].size}));
+    HR_CHECK_EQ_I64(s.large.capacity, rows[i].capacity);
+    s.large.data[s.large.capacity] = 0; /* the last byte is there */
+    hr_tstring_clear(&s);
+  }
+}
+
 HR_TEST_MAIN()
