@@ -4,9 +4,10 @@
 #include "op/attr.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "op/attr_element.h"
 
 /* --- the element kinds ------------------------------------------------------------------------------------------------------------ */
-static size_t attr_element_size(uint8_t kind) {
+size_t hr_attr_element_size(hr_attr_kind_t kind) {
   switch (kind) {
     case HR_ATTR_STRING: return sizeof(hr_str_t);
     case HR_ATTR_INT: return sizeof(int64_t);
@@ -70,7 +71,7 @@ static bool scalar_attr_equal(const hr_attr_t* a, const hr_attr_t* b) {
     case HR_ATTR_BOOL: return a->u.b == b->u.b;
     case HR_ATTR_TYPE: return a->u.type == b->u.type;
     case HR_ATTR_SHAPE: return hr_pshape_equal(a->u.shape, b->u.shape);
-    case HR_ATTR_TENSOR: return a->u.tensor == b->u.tensor || hr_tensor_equal(a->u.tensor, b->u.tensor);
+    case HR_ATTR_TENSOR: return hr_tensor_equal(a->u.tensor, b->u.tensor);
     case HR_ATTR_FUNC: return func_equal(a->u.func, b->u.func);
     default: return true;
   }
@@ -224,7 +225,7 @@ hr_status_t hr_attr_copy(hr_arena_t* arena, hr_attr_keeper_t* keeper, const hr_a
   if (!from->is_list) return scalar_attr_copy(arena, keeper, from, out);
   *out = *from;
   if (from->count == 0) return NULL;
-  size_t size = attr_element_size(from->kind);
+  size_t size = hr_attr_element_size((hr_attr_kind_t)from->kind);
   void* block = hr_arena_array(arena, (size_t)from->count, size);
   if (!block) return hr_status_out_of_memory();
   memcpy(block, from->u.is, (size_t)from->count * size);

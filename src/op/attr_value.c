@@ -2,6 +2,7 @@
 /* AttrValue both ways. A list is read twice: first its elements are counted (so arrays are taken once, bounded by the bytes that
  * are there), then they are stored. Scalar arms and list fields share field numbers, so one table of numbers serves both. */
 #include "op/attr_value.h"
+#include "op/attr_element.h"
 #include "wire/shape_proto.h"
 #include "wire/tensor_proto.h"
 
@@ -127,10 +128,7 @@ static hr_status_t attr_list_count(hr_cursor_t span, hr_attr_kind_t* out_kind, s
 }
 
 static hr_status_t attr_list_alloc(attr_reader_t* r, hr_attr_kind_t kind, size_t count, void** out) {
-  static const size_t sizes[] = {[HR_ATTR_STRING] = sizeof(hr_str_t), [HR_ATTR_INT] = 8, [HR_ATTR_FLOAT] = 4, [HR_ATTR_BOOL] = sizeof(bool),
-                                 [HR_ATTR_TYPE] = 4, [HR_ATTR_SHAPE] = sizeof(void*), [HR_ATTR_TENSOR] = sizeof(void*),
-                                 [HR_ATTR_FUNC] = sizeof(hr_func_attr_t)};
-  *out = hr_arena_array(r->arena, count, sizes[kind]);
+  *out = hr_arena_array(r->arena, count, hr_attr_element_size(kind));
   return *out ? NULL : hr_status_out_of_memory();
 }
 
@@ -156,18 +154,22 @@ static hr_status_t attr_list_store(attr_reader_t* r, hr_attr_kind_t kind, const 
     default: break;
   }
   for (hr_cursor_t c = f->span; !hr_cursor_is_done(&c);) {
-    uint64_t value = 0;
-    uint32_t word = 0;
-    if (kind == HR_ATTR_FLOAT) HR_TRY(hr_cursor_fixed32(&c, &word));
-    else HR_TRY(hr_cursor_varint(&c, &value));
-    attr_list_put(kind, array, (*at)++, kind == HR_ATTR_FLOAT ? word : value);
+    uint64_t value;
+    uint32_t word;
+    if (kind == HR_ATTR_FLOAT) {
+      HR_TRY(hr_cursor_fixed32(&c, &word));
+      value = word;
+    } else {
+      HR_TRY(hr_cursor_varint(&c, &value));
+    }
+    attr_list_put(kind, array, (*at)++, value);
   }
   return NULL;
 }
 
 static hr_status_t attr_read_list(attr_reader_t* r, hr_cursor_t span, hr_attr_t* out) {
-  hr_attr_kind_t kind = HR_ATTR_NONE;
-  size_t count = 0;
+  hr_attr_kind_t kind;
+  size_t count;
   void* array = NULL;
   HR_TRY(attr_list_count(span, &kind, &count));
   *out = (hr_attr_t){.kind = (uint8_t)kind, .is_list = true};

@@ -50,7 +50,7 @@ hr_status_t hr_sig_arg_types(hr_arena_t* arena, const hr_op_def_t* def, const hr
                              int* out_count) {
   int arg_count = outputs ? def->output_count : def->input_count, total = 0;
   for (int arg = 0; arg < arg_count; ++arg) {
-    int length = 0;
+    int length;
     HR_TRY(hr_sig_arg_length(def, attrs, outputs, arg, &length));
     total += length;
     if (total > MOST_ARGUMENTS) return HR_ERROR(INVALID_ARGUMENT, "op '%.*s' has too many arguments", HR_STR_ARG(def->name));
@@ -60,7 +60,7 @@ hr_status_t hr_sig_arg_types(hr_arena_t* arena, const hr_op_def_t* def, const hr
   int at = 0;
   for (int arg = 0; arg < arg_count; ++arg) {
     const hr_arg_def_t* a = outputs ? &def->outputs[arg] : &def->inputs[arg];
-    int length = 0;
+    int length;
     HR_TRY(hr_sig_arg_length(def, attrs, outputs, arg, &length));
     for (int i = 0; i < length; ++i) HR_TRY(arg_element_type(def, attrs, a, i, &types[at++]));
   }

@@ -3,6 +3,7 @@
  * attrs or of element types. A recursive-descent reader over one text; its place in the text goes into every complaint. */
 #include "op/sig.h"
 #include "base/vec.h"
+#include "op/attr_element.h"
 
 typedef struct {
   hr_arena_t* arena;
@@ -200,17 +201,9 @@ static hr_status_t read_literal(sig_reader_t* r, uint8_t kind, literal_t* out) {
   }
 }
 
-static size_t literal_size(uint8_t kind) {
-  static const size_t sizes[] = {[HR_ATTR_STRING] = sizeof(hr_str_t),           [HR_ATTR_INT] = sizeof(int64_t),
-                                 [HR_ATTR_FLOAT] = sizeof(float),               [HR_ATTR_BOOL] = sizeof(bool),
-                                 [HR_ATTR_TYPE] = sizeof(int32_t),              [HR_ATTR_SHAPE] = sizeof(const hr_pshape_t*),
-                                 [HR_ATTR_TENSOR] = sizeof(const hr_tensor_t*), [HR_ATTR_FUNC] = sizeof(hr_func_attr_t)};
-  return sizes[kind];
-}
-
 static hr_status_t read_list(sig_reader_t* r, hr_attr_t* out) {
   enum { MOST = 64 };
-  size_t size = literal_size(out->kind);
+  size_t size = hr_attr_element_size((hr_attr_kind_t)out->kind);
   char* block = hr_arena_array(r->arena, MOST, size);
   if (!block) return hr_status_out_of_memory();
   HR_TRY(need_token(r, "["));
@@ -236,7 +229,7 @@ static hr_status_t read_default(sig_reader_t* r, hr_attr_def_t* attr) {
   }
   literal_t value;
   HR_TRY(read_literal(r, attr->kind, &value));
-  memcpy(&attr->value.u, &value, literal_size(attr->kind));
+  memcpy(&attr->value.u, &value, hr_attr_element_size((hr_attr_kind_t)attr->kind));
   return NULL;
 }
 
@@ -347,7 +340,7 @@ static hr_status_t read_counted_type(sig_reader_t* r, hr_arg_def_t* arg) {
     r->at = begin;
     return read_type_name(r, arg);
   }
-  if (attr < 0 || r->def->attrs[attr].kind != HR_ATTR_INT || r->def->attrs[attr].is_list || arg->number_attr >= 0) {
+  if (attr < 0 || r->def->attrs[attr].kind != HR_ATTR_INT || r->def->attrs[attr].is_list) {
     r->at = begin;
     return sig_complaint(r, "an int attr");
   }

@@ -99,7 +99,7 @@ size_t hr_tensor_bytes(const hr_tensor_t* t) { return (size_t)t->count * hr_dtyp
 
 bool hr_tensor_equal(const hr_tensor_t* a, const hr_tensor_t* b) {
   if (a->dtype != b->dtype || !hr_shape_equal(&a->shape, &b->shape)) return false;
-  if (a->dtype != HR_STRING) return a->count == 0 || memcmp(a->data, b->data, hr_tensor_bytes(a)) == 0;
+  if (a->dtype != HR_STRING) return a->data == b->data || a->count == 0 || memcmp(a->data, b->data, hr_tensor_bytes(a)) == 0;
   const hr_tstring_t *x = a->data, *y = b->data;
   for (int64_t i = 0; i < a->count; ++i)
     if (!hr_str_equal(hr_tstring_get(&x[i]), hr_tstring_get(&y[i]))) return false;

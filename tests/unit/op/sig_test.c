@@ -265,4 +265,153 @@ static hr_status_t parse_and_drop(void) {
 
 HR_TEST(out_of_memory_is_a_status) { HR_TEST_EVERY_ALLOCATION_FAILS(parse_and_drop); }
 
+/* --- borders -------------------------------------------------------------------------------------------------------------------------- */
+static const char* repeated(char* out, const char* head, const char* item, int count, const char* tail) {
+  size_t at = (size_t)sprintf(out, "%s", head);
+  for (int i = 0; i < count; ++i) at += (size_t)sprintf(out + at, "%s%s", i ? "," : "", item);
+  sprintf(out + at, "%s", tail);
+  return out;
+}
+
+HR_TEST(how_many_of_each_may_be_listed) {
+  static const struct { const char *head, *item, *tail; int most; const char* says; } rows[] = {
+      {"t: tensor = int32[", "1", "]", 64, "fewer values"},
+      {"l: list(int) = [", "1", "]", 64, "a shorter list"},
+      {"s: string{", "'a'", "}", 16, "fewer allowed strings"},
+      {"s: shape = [", "1", "]", HR_MAX_RANK, "a shape of lower rank"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    char text[1024];
+    parsed_t p;
+    if (HR_CHECK_OK(parse_text(&p, "->", repeated(text, rows[i].head, rows[i].item, rows[i].most, rows[i].tail))) && i == 0) {
+      HR_CHECK_EQ_I64(p.def.attrs[0].value.u.tensor->count, 64);
+      hr_tensor_release((hr_tensor_t*)(uintptr_t)p.def.attrs[0].value.u.tensor);
+    }
+    hr_arena_deinit(&p.arena);
+    HR_CHECK_CODE(parse_text(&p, "->", repeated(text, rows[i].head, rows[i].item, rows[i].most + 1, rows[i].tail)), HR_INTERNAL, rows[i].says);
+    hr_arena_deinit(&p.arena);
+  }
+}
+
+HR_TEST(tensors_of_each_type_that_may_be_written) {
+  static const hr_dtype_t types[] = {HR_I32, HR_I64, HR_U8, HR_I8};
+  parsed_t p;
+  HR_REQUIRE_OK(parse_text(&p, "->", "a: tensor = int32[7, -8, 9]; b: tensor = int64[7, -8, 9]; c: tensor = uint8[7, 248, 9]; d: tensor = int8[7, -8, 9]"));
+  for (int i = 0; i < 4; ++i) {
+    const hr_tensor_t* t = p.def.attrs[i].value.u.tensor;
+    int64_t values[3];
+    HR_CHECK(t->dtype == types[i] && t->shape.rank == 1 && t->count == 3);
+    for (int k = 0; k < 3; ++k) HR_CHECK_OK(hr_tensor_i64_at(t, k, &values[k]));
+    HR_CHECK(values[0] == 7 && values[1] == (i == 2 ? 248 : -8) && values[2] == 9);
+    hr_tensor_release((hr_tensor_t*)(uintptr_t)t);
+  }
+  hr_arena_deinit(&p.arena);
+  HR_CHECK_CODE(parse_text(&p, "->", "a: tensor = float[1]"), HR_INTERNAL, "a tensor of uint8, int8, int32 or int64");
+  hr_arena_deinit(&p.arena);
+}
+
+HR_TEST(more_malformed_texts) {
+  static const struct { const char *sig, *attrs, *wanted; } rows[] = {
+      {"->", "s: string = 'a\\'", "closing quote"}, {"->", "s: string = 'a\\", "closing quote"}, {"->", "0n: int", "a name"}, {"->", "9n: int", "a name"},
+      {"x: L * float ->", "L: list(int)", "int attr"},    {"x: N * L ->", "L: list(type); N: int", "cannot be repeated"},
+      {"x: N * N * float ->", "N: int", "element type"}, {"->", "f: float = x", "a number"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    parsed_t p;
+    HR_CHECK_CODE(parse_text(&p, rows[i].sig, rows[i].attrs), HR_INTERNAL, rows[i].wanted);
+    hr_arena_deinit(&p.arena);
+  }
+}
+
+HR_TEST(blanks_names_and_references) {
+  parsed_t p;
+  HR_REQUIRE_OK(parse_text(&p, "\tx\n:\tfloat_ref ; y:float\n->\n\tZ_9:int32\t", "\n\tAZaz09_ : string = '\\\\\\n\\r\\tx' ;\n"));
+  HR_CHECK(p.def.input_count == 2 && p.def.inputs[0].is_ref && p.def.inputs[0].type == HR_F32 && !p.def.inputs[1].is_ref);
+  for (int i = 0; i < 2; ++i) HR_CHECK(p.def.inputs[i].type_attr == -1 && p.def.inputs[i].number_attr == -1 && p.def.inputs[i].list_attr == -1);
+  HR_CHECK_VIEW(p.def.outputs[0].name, "Z_9");
+  HR_CHECK_VIEW(p.def.attrs[0].name, "AZaz09_");
+  HR_CHECK_VIEW(p.def.attrs[0].value.u.s, "\\\n\r\tx");
+  HR_CHECK_EQ_I64(p.def.attrs[0].value.u.s.data[5], 0);
+  HR_CHECK_EQ_I64(hr_sig_find_attr(&p.def, HR_STR("AZaz09_")), 0);
+  HR_CHECK_EQ_I64(hr_sig_find_attr(&p.def, HR_STR("AZaz09")), -1);
+  hr_arena_deinit(&p.arena);
+}
+
+HR_TEST(attrs_in_the_first_place) { /* index 0 is an attr as any other */
+  static const struct { const char *sig, *attrs, *text; } rows[] = {
+      {"x: N * float -> y: Ref(float)", "N: int", "Test(x: N * float) -> y: Ref(float); N: int"},
+      {"x: L -> y: Ref(L)", "L: list(type)", "Test(x: L) -> y: Ref(L); L: list(type)"},
+      {"x: Ref(T) ->", "T: type", "Test(x: Ref(T)) ->; T: type"},
+      {"-> y: string", "s: list(string){'a','b'} >= 2 = ['a','b']", "Test() -> y: string; s of \"a\", \"b\" >= 2 = [\"a\", \"b\"]"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    parsed_t p;
+    hr_strbuf_t text = {0};
+    if (HR_CHECK_OK(parse_text(&p, rows[i].sig, rows[i].attrs))) hr_sig_print(&p.def, &text);
+    HR_CHECK_VIEW(hr_strbuf_view(&text), rows[i].text);
+    hr_strbuf_deinit(&text);
+    hr_arena_deinit(&p.arena);
+  }
+}
+
+HR_TEST(lengths_of_arguments_at_their_limits) {
+  enum { MOST = 1 << 22 };
+  parsed_t p;
+  int length = -1, count = 0;
+  int32_t* types = NULL;
+  HR_REQUIRE_OK(parse_text(&p, "a: N * float; b: N * float -> ", "N: int"));
+  static const struct { int64_t n; bool good; } rows[] = {{-1, false}, {0, true}, {1, true}, {MOST, true}, {MOST + 1, false}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const hr_attr_t n = hr_at_int("N", rows[i].n).value;
+    hr_status_t status = hr_sig_arg_length(&p.def, &n, false, 0, &length);
+    if (rows[i].good) HR_CHECK(HR_CHECK_OK(status) && length == rows[i].n);
+    else HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, "argument 'a' cannot stand for");
+  }
+  for (int over = 0; over < 2; ++over) {
+    const hr_attr_t n = hr_at_int("N", MOST / 2 + over).value;
+    hr_status_t status = hr_sig_arg_types(&p.arena, &p.def, &n, false, &types, &count);
+    if (over) HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, "op 'Test' has too many arguments");
+    else HR_CHECK(HR_CHECK_OK(status) && count == MOST && types[MOST - 1] == HR_F32);
+  }
+  hr_arena_deinit(&p.arena);
+  HR_REQUIRE_OK(parse_text(&p, "a: L; b: T -> ", "L: list(type); T: type"));
+  static const int32_t list[] = {HR_I64, HR_BOOL};
+  hr_attr_t attrs[] = {hr_at_types("L", list, 2).value, hr_at_type("T", HR_F32).value};
+  HR_REQUIRE_OK(hr_sig_arg_types(&p.arena, &p.def, attrs, false, &types, &count));
+  HR_CHECK(count == 3 && types[0] == HR_I64 && types[1] == HR_BOOL && types[2] == HR_F32);
+  attrs[1] = attrs[0];
+  HR_CHECK_CODE(hr_sig_arg_types(&p.arena, &p.def, attrs, false, &types, &count), HR_INVALID_ARGUMENT, "attr 'T' has no value");
+  attrs[1] = hr_at_int("T", 1).value;
+  HR_CHECK_CODE(hr_sig_arg_types(&p.arena, &p.def, attrs, false, &types, &count), HR_INVALID_ARGUMENT, "attr 'T' has no value");
+  attrs[0] = hr_at_type("L", HR_F32).value;
+  HR_CHECK_CODE(hr_sig_arg_types(&p.arena, &p.def, attrs, false, &types, &count), HR_INVALID_ARGUMENT, "attr 'L' has no value");
+  hr_arena_deinit(&p.arena);
+}
+
+HR_TEST(each_element_of_a_list_is_checked) {
+  static const hr_str_t good[] = {{"a", 1}, {"b", 1}, {"a", 1}}, first[] = {{"x", 1}, {"b", 1}, {"a", 1}}, last[] = {{"a", 1}, {"b", 1}, {"x", 1}};
+  static const int32_t types[] = {HR_F32, HR_F32, HR_I32}, types_first[] = {HR_I32, HR_F32, HR_F32}, types_good[] = {HR_F32, HR_F32, HR_F32};
+  static const int64_t is[] = {1};
+  parsed_t p;
+  HR_REQUIRE_OK(parse_text(&p, "->", "s: list(string){'a','b'}; t: list(type){float}; i: list(int)"));
+  const struct { int attr; hr_attr_t value; const char* says; } rows[] = {
+      {0, HR_AT_LIST(HR_ATTR_STRING, ss, good, 3), NULL},
+      {0, HR_AT_LIST(HR_ATTR_STRING, ss, first, 3), "of \"x\" is not in the list of allowed values: \"a\", \"b\""},
+      {0, HR_AT_LIST(HR_ATTR_STRING, ss, last, 3), "of \"x\" is not in"},
+      {0, HR_AT_LIST(HR_ATTR_STRING, ss, last, 2), NULL},
+      {1, HR_AT_LIST(HR_ATTR_TYPE, types, types_good, 3), NULL},
+      {1, HR_AT_LIST(HR_ATTR_TYPE, types, types, 3), "of int32 is not in the list of allowed values: float"},
+      {1, HR_AT_LIST(HR_ATTR_TYPE, types, types_first, 3), "of int32 is not in"},
+      {2, HR_AT_LIST(HR_ATTR_TYPE, types, types, 0), NULL}, /* an empty list is of any kind */
+      {2, HR_AT_LIST(HR_ATTR_TYPE, types, types, 1), "is a list(type) where list(int) is wanted"},
+      {2, HR_AT_LIST(HR_ATTR_INT, is, is, 1), NULL},
+      {2, {.kind = HR_ATTR_INT}, "is a int where list(int) is wanted"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    hr_status_t status = hr_sig_check_attr(&p.def, rows[i].attr, &rows[i].value);
+    bool is_good = rows[i].says ? HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, rows[i].says) : HR_CHECK_OK(status);
+    if (!is_good) printf("  row %zu\n", i);
+  }
+  hr_arena_deinit(&p.arena);
+}
+
 HR_TEST_MAIN()
