@@ -93,7 +93,7 @@ static void map_close_hole(hr_map_t* map, uint64_t hole) {
     map->entries[hole] = map->entries[i];
     hole = i;
   }
-  map->entries[hole] = (hr_map_entry_t){{NULL, 0}, 0, 0};
+  map->entries[hole].hash = 0;
 }
 
 static bool map_drop(hr_map_t* map, hr_str_t key, uint64_t hash, bool by_pointer) {

@@ -99,4 +99,45 @@ static hr_status_t add_pointers(void) {
 }
 HR_TEST(pointers_with_every_allocation_failing) { HR_TEST_EVERY_ALLOCATION_FAILS(add_pointers); }
 
+HR_TEST(texts_are_compared_not_their_places) {
+  static char once[3][4] = {"a", "b", ""}, again[3][4] = {"a", "b", ""};
+  hr_map_t m;
+  uintptr_t value = 0;
+  bool added = true;
+  hr_map_init(&m);
+  for (int i = 0; i < 3; ++i) HR_CHECK_OK(hr_map_set(&m, hr_str(once[i]), (uintptr_t)i));
+  for (int i = 0; i < 3; ++i) HR_CHECK(hr_map_find(&m, hr_str(again[i]), &value) && value == (uintptr_t)i);
+  HR_CHECK_OK(hr_map_set(&m, hr_str(again[0]), 7));
+  HR_CHECK_OK(hr_map_add(&m, hr_str(again[1]), 8, &added));
+  HR_CHECK(m.count == 3 && !added && hr_map_find(&m, hr_str(once[0]), &value) && value == 7 && hr_map_find(&m, hr_str(once[1]), &value) && value == 1);
+  HR_CHECK(hr_map_remove(&m, hr_str(again[2])) && m.count == 2 && !hr_map_find(&m, hr_str(once[2]), NULL));
+  hr_map_deinit(&m);
+}
+
+HR_TEST(pointers_are_compared_by_their_places) {
+  static char same[2][4] = {"a", "a"};
+  hr_map_t m;
+  uintptr_t value = 0;
+  hr_map_init(&m);
+  HR_CHECK_OK(hr_map_set_ptr(&m, same[0], 1));
+  HR_CHECK_OK(hr_map_set_ptr(&m, same[1], 2));
+  HR_CHECK_OK(hr_map_set_ptr(&m, same[0], 3));
+  HR_CHECK(m.count == 2 && hr_map_find_ptr(&m, same[0], &value) && value == 3 && hr_map_find_ptr(&m, same[1], &value) && value == 2);
+  HR_CHECK(hr_map_remove_ptr(&m, same[0]) && !hr_map_find_ptr(&m, same[0], NULL) && hr_map_find_ptr(&m, same[1], NULL));
+  hr_map_deinit(&m);
+}
+
+HR_TEST(room_reserved_in_an_empty_map) {
+  for (int n = 0; n <= 100; ++n) {
+    hr_map_t m;
+    hr_map_init(&m);
+    HR_CHECK_OK(hr_map_reserve(&m, n));
+    const hr_map_entry_t* entries = m.entries;
+    for (int i = 0; i < n; ++i) HR_CHECK_OK(hr_map_set(&m, name_of(i), (uintptr_t)i));
+    HR_CHECK(m.entries == entries && m.count == n);
+    for (int i = 0; i < n; ++i) HR_CHECK(hr_map_find(&m, name_of(i), NULL));
+    hr_map_deinit(&m);
+  }
+}
+
 HR_TEST_MAIN()

@@ -111,4 +111,21 @@ HR_TEST(code_names) {
   HR_CHECK_STR(hr_status_code_name((hr_code_t)99), "UNKNOWN");
 }
 
+HR_TEST(short_messages_and_notes) {
+  static const char* const texts[] = {"", "x", "xy", "x ", " "};
+  for (int m = 0; m < 5; ++m)
+    for (int n = 0; n < 5; ++n) {
+      char want[16];
+      hr_status_t s = HR_ERROR(ABORTED, "%s", texts[m]);
+      HR_CHECK_STR(hr_status_message(s), texts[m]);
+      s = hr_status_note(s, "%s", texts[n]);
+      snprintf(want, sizeof want, "%s%s%s", texts[n], n == 1 || n == 2 ? ": " : "", texts[m]);
+      HR_CHECK_STR(hr_status_message(s), want);
+      hr_status_release(s);
+    }
+  int line = 9;
+  (void)hr_status_origin(NULL, &line);
+  HR_CHECK_EQ_I64(line, 0);
+}
+
 HR_TEST_MAIN()

@@ -3,6 +3,7 @@
 #define HR_TEST_LEAKS_CHECKED
 #include "base/str.h"
 #include "test.h"
+#include <wchar.h>
 
 HR_TEST(compare_and_affixes) {
   HR_CHECK(hr_str_compare(HR_STR("a"), HR_STR("b")) < 0);
@@ -98,6 +99,51 @@ HR_TEST(builder_edges) {
   HR_CHECK_EQ_I64(strlen(b.data), 64);
   b.size = SIZE_MAX - 1; /* a string as long as memory */
   hr_strbuf_add(&b, "xx", 2);
+  HR_CHECK(b.failed);
+  hr_strbuf_deinit(&b);
+}
+
+HR_TEST(affixes_and_order_row_by_row) {
+  static const struct { const char *s, *affix; bool prefix, suffix; int order; } rows[] = {
+      {"", "", true, true, 0},      {"a", "", true, true, 1},      {"", "a", false, false, -1},  {"ab", "ab", true, true, 0},
+      {"ab", "a", true, false, 1},  {"ab", "b", false, true, -1},  {"ab", "abc", false, false, -1}, {"xb", "ab", false, false, 1},
+      {"abc", "x", false, false, -1}, {"abc", "c", false, true, -1}, {"xyz", "bc", false, false, 1}, {"abx", "aby", false, false, -1}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const hr_str_t s = hr_str(rows[i].s), affix = hr_str(rows[i].affix);
+    const int order = hr_str_compare(s, affix);
+    if (!HR_CHECK(hr_str_has_prefix(s, affix) == rows[i].prefix && hr_str_has_suffix(s, affix) == rows[i].suffix &&
+                  (order > 0) - (order < 0) == rows[i].order))
+      printf("  row %zu\n", i);
+  }
+  HR_CHECK_VIEW(hr_str_trim(HR_STR("\r\v\f x\016\r")), "x\016"); /* the byte behind \r is no blank */
+}
+
+HR_TEST(long_doubles) { /* around the room that needs no memory */
+  static char text[140];
+  for (size_t size = 120; size < 140; ++size) {
+    double v = 0;
+    memset(text, '0', sizeof text);
+    memcpy(text, "2.5", 3);
+    HR_CHECK(hr_str_parse_double((hr_str_t){text, size}, &v) && v == 2.5);
+    text[size - 1] = 'x';
+    HR_CHECK(!hr_str_parse_double((hr_str_t){text, size}, &v));
+  }
+}
+
+HR_TEST(what_is_built_ends_with_a_nul) {
+  hr_strbuf_t b = {0};
+  hr_strbuf_format(&b, "%s", "");
+  HR_CHECK(b.data == NULL && !b.failed); /* nothing takes no memory */
+  hr_strbuf_add(&b, "abcdef", 6);
+  b.size = 0;
+  hr_strbuf_add(&b, "x", 1);
+  HR_CHECK_STR(b.data, "x");
+  for (int size = 0; size < 200; ++size) { /* a text that fits, just fits, does not fit */
+    b.size = 0;
+    hr_strbuf_format(&b, "%*s|", size, "");
+    HR_CHECK(b.size == (size_t)size + 1 && strlen(b.data) == b.size && b.data[size] == '|');
+  }
+  hr_strbuf_format(&b, "%lc", (wint_t)0x110000); /* no such character */
   HR_CHECK(b.failed);
   hr_strbuf_deinit(&b);
 }
