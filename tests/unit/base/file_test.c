@@ -3,6 +3,7 @@
 #define HR_TEST_LEAKS_CHECKED
 #include "base/file.h"
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "test.h"
 
@@ -117,6 +118,34 @@ static hr_status_t replace_and_read(void) {
   return hr_file_remove(target);
 }
 HR_TEST(replace_with_every_allocation_failing) { HR_TEST_EVERY_ALLOCATION_FAILS(replace_and_read); }
+
+HR_TEST(offsets_at_the_limit) {
+  hr_file_t* f = NULL;
+  char byte;
+  HR_CHECK_OK(hr_file_replace(in_folder("limits"), "abc", 3));
+  HR_REQUIRE_OK(hr_file_open(in_folder("limits"), &f));
+  HR_CHECK_CODE(hr_file_read_at(f, INT64_MAX - 1, &byte, 1), HR_OUT_OF_RANGE, "ends after 0");
+  HR_CHECK_CODE(hr_file_read_at(f, INT64_MAX, &byte, 1), HR_OUT_OF_RANGE, "past any");
+  HR_CHECK_OK(hr_file_read_at(f, INT64_MAX, &byte, 0));
+  HR_CHECK_CODE(hr_file_read_at(f, (uint64_t)INT64_MAX + 1, &byte, 0), HR_OUT_OF_RANGE, "past any");
+  HR_CHECK_OK(hr_file_close(f));
+  HR_CHECK_OK(hr_file_remove(in_folder("limits")));
+}
+
+HR_TEST(who_may_read_what_is_made) { /* everybody whom the mask lets, as with any other program */
+  static const mode_t masks[] = {0, 022, 077};
+  struct stat info;
+  for (int i = 0; i < 3; ++i) {
+    const mode_t before = umask(masks[i]);
+    hr_file_t* f = NULL;
+    HR_CHECK_OK(hr_file_create(in_folder("mode"), &f));
+    HR_CHECK_OK(hr_file_close(f));
+    umask(before);
+    HR_CHECK(stat(in_folder("mode"), &info) == 0);
+    HR_CHECK_EQ_I64(info.st_mode & 0777, 0666 & ~masks[i]);
+    HR_CHECK_OK(hr_file_remove(in_folder("mode")));
+  }
+}
 
 HR_TEST(nothing_is_left_behind) {
   unlink(in_folder("r"));

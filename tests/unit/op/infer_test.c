@@ -191,7 +191,22 @@ HR_TEST(broadcasting_of_partly_known_shapes) {
               {3, {1, 1, 1}, 1, {7}, "[1,1,7]"},
               {1, {2}, 1, {3}, NULL},
               {2, {2, 3}, 2, {3, 3}, NULL},
-              {1, {0}, 1, {2}, NULL}};
+              {1, {0}, 1, {2}, NULL},
+              {1, {2}, 1, {0}, NULL},
+              {1, {0}, 1, {-1}, "[0]"},
+              {1, {0}, 1, {0}, "[0]"},
+              {1, {1}, 1, {-1}, "[?]"},
+              {1, {-1}, 1, {1}, "[?]"},
+              {-1, {0}, 0, {0}, "<unknown>"},
+              {1, {3}, -1, {0}, "<unknown>"},
+              {-1, {0}, -1, {0}, "<unknown>"},
+              {0, {0}, 0, {0}, "[]"},
+              {3, {4, -1, 2}, 0, {0}, "[4,?,2]"},
+              {3, {2, 1, 3}, 3, {2, 5, 3}, "[2,5,3]"},
+              {3, {2, 5, 3}, 3, {4, 5, 3}, NULL},
+              {3, {2, 5, 3}, 3, {2, 5, 4}, NULL},
+              {2, {5, 3}, 3, {2, 1, 3}, "[2,5,3]"},
+              {1, {3}, 3, {2, 5, 3}, "[2,5,3]"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     infer_bench_t b;
     bench_begin(&b, hr_infer_broadcasted, 2, 1);
@@ -204,6 +219,94 @@ HR_TEST(broadcasting_of_partly_known_shapes) {
       check_shape(b.out[0], rows[i].wanted);
     bench_end(&b);
   }
+}
+
+/* A shape is shared where nothing is added to it. */
+HR_TEST(a_shape_that_broadcasting_keeps_is_shared) {
+  infer_bench_t b;
+  bench_begin(&b, hr_infer_broadcasted, 2, 2);
+  b.in[0] = shape_of(&b, DIMS(2, -1, 3));
+  b.in[1] = shape_of(&b, DIMS(1, 3));
+  HR_CHECK_OK(hr_infer_run(&b.s));
+  HR_CHECK(b.out[0] == b.in[0] && b.out[1] == b.in[0]);
+  b.in[1] = b.in[0];
+  HR_CHECK_OK(hr_infer_run(&b.s));
+  HR_CHECK(b.out[0] == b.in[0]);
+  bench_end(&b);
+}
+
+HR_TEST(ranks_of_nothing_and_of_one) {
+  infer_bench_t b;
+  const hr_pshape_t* out = NULL;
+  bench_begin(&b, hr_infer_none, 3, 1);
+  b.in[0] = &hr_pshape_scalar;
+  b.in[1] = shape_of(&b, DIMS(-1));
+  HR_CHECK_CODE(hr_infer_want_rank(&b.s, 0, 1, &out), HR_INVALID_ARGUMENT, "shape must be rank 1 but is rank 0: input 0 has shape []");
+  HR_CHECK_CODE(hr_infer_want_rank_at_least(&b.s, 0, 1, &out), HR_INVALID_ARGUMENT, "shape must be at least rank 1 but is rank 0");
+  HR_CHECK_CODE(hr_infer_want_rank(&b.s, 1, 0, &out), HR_INVALID_ARGUMENT, "shape must be rank 0 but is rank 1: input 1 has shape [?]");
+  HR_CHECK_CODE(hr_infer_want_rank_at_most(&b.s, 1, 0), HR_INVALID_ARGUMENT, "shape must be at most rank 0 but is rank 1");
+  HR_CHECK(!hr_infer_want_rank(&b.s, 0, 0, &out) && out == b.in[0]);
+  HR_CHECK(!hr_infer_want_rank_at_least(&b.s, 2, 5, &out) && out == &hr_pshape_unknown);
+  HR_CHECK(!hr_infer_want_rank(&b.s, 2, 0, &out) && out == &hr_pshape_scalar);
+  HR_CHECK_OK(hr_infer_want_rank(&b.s, 2, 254, &out));
+  HR_CHECK(out->rank == 254 && out->dims[0] == -1 && out->dims[253] == -1);
+  HR_CHECK_CODE(hr_infer_want_rank(&b.s, 2, 255, &out), HR_INVALID_ARGUMENT, "a shape of rank 255: at most 254 is possible");
+  HR_CHECK_OK(hr_infer_set_vector(&b.s, 0, -1));
+  check_shape(b.out[0], "[?]");
+  HR_CHECK_OK(hr_infer_set_vector(&b.s, 0, 7));
+  check_shape(b.out[0], "[7]");
+  HR_CHECK_OK(hr_infer_const_as_shape(&b.s, 0, &out)); /* no value is known: what else is */
+  HR_CHECK(out == b.in[0]);
+  b.s.as_shape = NULL;
+  HR_CHECK(!hr_infer_const_as_shape(&b.s, 0, &out) && out == &hr_pshape_unknown);
+  b.s.constant = NULL;
+  HR_CHECK(hr_infer_const(&b.s, 0) == NULL);
+  bench_end(&b);
+}
+
+HR_TEST(values_of_every_form_as_shapes) {
+  int64_t ones[255];
+  for (int i = 0; i < 255; ++i) ones[i] = 1;
+  for (int n = 0; n <= 255; n += n == 2 ? 252 : 1) {
+    infer_bench_t b;
+    const hr_pshape_t* out = NULL;
+    hr_tensor_t t = {0};
+    bench_begin(&b, hr_infer_shape_given, 1, 1);
+    HR_REQUIRE_OK(hr_tensor_from_i64_vec(HR_I64, ones, n, &t));
+    b.constant = &t;
+    hr_status_t status = hr_infer_const_as_shape(&b.s, 0, &out);
+    if (n > 254) HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, "a shape of rank 255: at most 254 is possible");
+    else HR_CHECK(HR_CHECK_OK(status) && out->rank == n);
+    if (n < 3) HR_CHECK(HR_CHECK_OK(hr_infer_run(&b.s)) && b.out[0]->rank == n);
+    hr_tensor_release(&t);
+    bench_end(&b);
+  }
+  static const struct { int64_t scalar; bool good; } rows[] = {{-1, true}, {-2, false}, {0, false}, {1, false}};
+  for (int i = 0; i < 4; ++i) {
+    infer_bench_t b;
+    const hr_pshape_t* out = NULL;
+    hr_tensor_t t = {0};
+    bench_begin(&b, hr_infer_shape_given, 1, 1);
+    HR_REQUIRE_OK(hr_tensor_from_i32((int32_t)rows[i].scalar, &t));
+    b.constant = &t;
+    hr_status_t status = hr_infer_const_as_shape(&b.s, 0, &out);
+    if (rows[i].good) HR_CHECK(HR_CHECK_OK(status) && out == &hr_pshape_unknown);
+    else HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, "a shape given as a scalar must be -1, not");
+    HR_CHECK_CODE(hr_infer_run(&b.s), HR_INVALID_ARGUMENT, "a shape must be a vector");
+    hr_tensor_release(&t);
+    bench_end(&b);
+  }
+  infer_bench_t b;
+  hr_tensor_t t = {0};
+  bench_begin(&b, hr_infer_shape_given, 1, 1);
+  b.in[0] = shape_of(&b, DIMS(-1, 4)); /* known in part by other means */
+  HR_CHECK_OK(hr_infer_run(&b.s));
+  HR_CHECK(b.out[0] == b.in[0]);
+  HR_REQUIRE_OK(hr_tensor_from_i64_vec(HR_I64, (int64_t[]){3, -1}, 2, &t));
+  b.constant = &t;
+  HR_CHECK_CODE(hr_infer_run(&b.s), HR_INVALID_ARGUMENT, "dimension 1 of the shape is -1");
+  hr_tensor_release(&t);
+  bench_end(&b);
 }
 
 HR_TEST_MAIN()
