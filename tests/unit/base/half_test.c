@@ -54,8 +54,11 @@ HR_TEST(bfloat16) {
 }
 
 HR_TEST(nan_keeps_the_top_of_its_payload) {
-  static const struct { uint32_t bits; uint16_t half; } rows[] = {{0x7fc00000u, 0x7e00}, {0x7fc02000u, 0x7e01}, {0x7fffffffu, 0x7fff}, {0xffc04000u, 0xfe02},
-                                                                  {0x7f800001u, 0x7e00}, {0x7fa00000u, 0x7f00}};
+  static const struct {
+    uint32_t bits;
+    uint16_t half;
+  } rows[] = {{0x7fc00000u, 0x7e00}, {0x7fc02000u, 0x7e01}, {0x7fffffffu, 0x7fff},
+              {0xffc04000u, 0xfe02}, {0x7f800001u, 0x7e00}, {0x7fa00000u, 0x7f00}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     float f;
     memcpy(&f, &rows[i].bits, 4);

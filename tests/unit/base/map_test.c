@@ -109,7 +109,8 @@ HR_TEST(texts_are_compared_not_their_places) {
   for (int i = 0; i < 3; ++i) HR_CHECK(hr_map_find(&m, hr_str(again[i]), &value) && value == (uintptr_t)i);
   HR_CHECK_OK(hr_map_set(&m, hr_str(again[0]), 7));
   HR_CHECK_OK(hr_map_add(&m, hr_str(again[1]), 8, &added));
-  HR_CHECK(m.count == 3 && !added && hr_map_find(&m, hr_str(once[0]), &value) && value == 7 && hr_map_find(&m, hr_str(once[1]), &value) && value == 1);
+  HR_CHECK(m.count == 3 && !added && hr_map_find(&m, hr_str(once[0]), &value) && value == 7 && hr_map_find(&m, hr_str(once[1]), &value) &&
+           value == 1);
   HR_CHECK(hr_map_remove(&m, hr_str(again[2])) && m.count == 2 && !hr_map_find(&m, hr_str(once[2]), NULL));
   hr_map_deinit(&m);
 }

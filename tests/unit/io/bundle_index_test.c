@@ -141,11 +141,13 @@ static void check_index(const char* prefix, const row_t* rows, int count) {
   snprintf(path, sizeof path, "%s.index", prefix);
   HR_REQUIRE_OK(hr_table_open(path, &t));
   hr_table_iter_init(&it, t);
-  for (hr_status_t status = hr_table_iter_first(&it); HR_CHECK_OK(status) && hr_table_iter_is_valid(&it); status = hr_table_iter_next(&it), ++n) {
+  for (hr_status_t status = hr_table_iter_first(&it); HR_CHECK_OK(status) && hr_table_iter_is_valid(&it);
+       status = hr_table_iter_next(&it), ++n) {
     if (!HR_CHECK(n < count)) break;
     HR_CHECK(hr_str_equal(hr_table_iter_key(&it), (hr_str_t){rows[n].key, rows[n].key_size}));
     if (!HR_CHECK(hr_str_equal(hr_table_iter_value(&it), (hr_str_t){rows[n].value, rows[n].value_size})))
-      for (size_t i = 0; i < hr_table_iter_value(&it).size; ++i) printf("%02x%s", (uint8_t)hr_table_iter_value(&it).data[i], i + 1 < hr_table_iter_value(&it).size ? " " : "\n");
+      for (size_t i = 0; i < hr_table_iter_value(&it).size; ++i)
+        printf("%02x%s", (uint8_t)hr_table_iter_value(&it).data[i], i + 1 < hr_table_iter_value(&it).size ? " " : "\n");
   }
   HR_CHECK_EQ_I64(n, count);
   hr_table_iter_deinit(&it);
@@ -173,7 +175,8 @@ HR_TEST(messages_have_known_bytes) {
   static const row_t none[] = {ROW("", ONE_SHARD "\x1a\x02\x08\x01")};
   HR_CHECK_OK(hr_bundle_entry_write_index(temp_path("p"), &header, NULL, 0));
   check_index(temp_path("p"), none, 1);
-  static const row_t big[] = {ROW("", "\x08\x03\x10\x01\x1a\x02\x08\x01"), ROW("v", "\x08\x06\x12\x00\x18\x02\x20\x05\x28\x01\x35\x00\x00\x00\x00")};
+  static const row_t big[] = {ROW("", "\x08\x03\x10\x01\x1a\x02\x08\x01"),
+                              ROW("v", "\x08\x06\x12\x00\x18\x02\x20\x05\x28\x01\x35\x00\x00\x00\x00")};
   const hr_bundle_header_t three = {3, true};
   hr_bundle_entry_t placed = {.name = HR_STR("v"), .dtype = HR_I8, .shape = hr_shape_scalar(), .shard = 2, .offset = 5, .size = 1};
   entries[0] = &placed;
@@ -190,11 +193,12 @@ HR_TEST(lengths_in_checksums) {
   HR_CHECK_EQ_U64(hr_bundle_entry_crc_length(7, UINT32_MAX, false), hr_hash_crc32c(7, most, 4));
   HR_CHECK_EQ_U64(hr_bundle_entry_crc_length(7, UINT64_C(0x0200000100000000), false), hr_hash_crc32c(7, large_little, 8));
   HR_CHECK_EQ_U64(hr_bundle_entry_crc_length(7, UINT64_C(0x0200000100000000), true), hr_hash_crc32c(7, large_big, 8));
-  const hr_bundle_entry_t names[] = {{.name = {"", 0}}, {.name = {"\0v", 2}}, {.name = {"\0", 1}}, {.name = {"v", 1}}, {.name = {"v\0", 2}}};
+  const hr_bundle_entry_t names[] = {
+      {.name = {"", 0}}, {.name = {"\0v", 2}}, {.name = {"\0", 1}}, {.name = {"v", 1}}, {.name = {"v\0", 2}}};
   for (int i = 0; i < 5; ++i) HR_CHECK(hr_bundle_entry_is_part(&names[i]) == (i == 1 || i == 2));
 }
 
-/* --- sizes around a piece, which is read and written at once ---------------------------------------------------------------------------- */
+/* --- sizes around a piece, which is read and written at once ----------------------------------------------------------------------- */
 HR_TEST(sizes_around_a_piece) {
   static const int64_t sizes[] = {0, 1, 2, 262143, 262144, 262145, 524288, 600001};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
@@ -253,14 +257,19 @@ HR_TEST(one_to_nine_parts) {
 #define KEY(start, length) "\0v\0\1\1\1" start length
 #define PART(dtype, size) "\x08" dtype "\x12\x04\x12\x02\x08" size "\x28" size
 HR_TEST(parts_that_are_described_wrongly) {
-  static const struct { row_t rows[4]; const char* says; } cases[] = {
+  static const struct { row_t rows[4]; const char* says;
+  } cases[] = {
       {{ROW("", ONE_SHARD), ROW(KEY("\x81", "\x82"), PART("\x06", "\x02")), ROW("v", "\x08\x06" TEN SLICE("\1", "\2"))}, "wrong checksum"},
-      {{ROW("", ONE_SHARD), ROW(KEY("\x81", "\x82"), PART("\x04", "\x02")), ROW("v", "\x08\x06" TEN SLICE("\1", "\2"))}, "another dtype or shape"},
-      {{ROW("", ONE_SHARD), ROW(KEY("\x81", "\x82"), PART("\x06", "\x03")), ROW("v", "\x08\x06" TEN SLICE("\1", "\2"))}, "another dtype or shape"},
+      {{ROW("", ONE_SHARD), ROW(KEY("\x81", "\x82"), PART("\x04", "\x02")), ROW("v", "\x08\x06" TEN SLICE("\1", "\2"))},
+       "another dtype or shape"},
+      {{ROW("", ONE_SHARD), ROW(KEY("\x81", "\x82"), PART("\x06", "\x03")), ROW("v", "\x08\x06" TEN SLICE("\1", "\2"))},
+       "another dtype or shape"},
       {{ROW("", ONE_SHARD), ROW(KEY("\x81", "\x82"), PART("\x06", "\x02") SLICE("\0", "\2")), ROW("v", "\x08\x06" TEN SLICE("\1", "\2"))},
        "another dtype or shape"},
-      {{ROW("", ONE_SHARD), ROW(KEY("\x81", "\x83"), PART("\x06", "\x02")), ROW("v", "\x08\x06" TEN SLICE("\1", "\2"))}, "one of its parts is missing"},
-      {{ROW("", ONE_SHARD), ROW(KEY("\x81", "\x82"), "\x08\x06\x12\x04\x12\x02\x08\x02\x28\x01"), ROW("v", "\x08\x06" TEN SLICE("\1", "\2"))},
+      {{ROW("", ONE_SHARD), ROW(KEY("\x81", "\x83"), PART("\x06", "\x02")), ROW("v", "\x08\x06" TEN SLICE("\1", "\2"))},
+       "one of its parts is missing"},
+      {{ROW("", ONE_SHARD), ROW(KEY("\x81", "\x82"), "\x08\x06\x12\x04\x12\x02\x08\x02\x28\x01"),
+        ROW("v", "\x08\x06" TEN SLICE("\1", "\2"))},
        "its size does not fit its shape"},
       {{ROW("", ONE_SHARD), ROW("v", "\x08\x06" TEN SLICE("\1", "\2") SLICE("\2", "\1") SLICE("\5", "\1"))}, "its parts overlap"},
       {{ROW("", ONE_SHARD), ROW("v", "\x08\x06" TEN SLICE("\5", "\1") SLICE("\1", "\2") SLICE("\2", "\1"))}, "its parts overlap"},
@@ -319,7 +328,8 @@ HR_TEST(merging_one_and_with_a_file_missing) {
   const hr_str_t parts[] = {hr_str(paths[0]), hr_str(paths[1])};
   HR_CHECK_OK(save(parts[0].data, "v", "", HR_U8, 3));
   HR_CHECK_OK(hr_bundle_merge(parts, 1, temp_path("one"), true));
-  HR_CHECK(!hr_file_exists(temp_path("x")) && hr_file_exists(temp_path("one.index")) && hr_file_exists(temp_path("one.data-00000-of-00001")));
+  HR_CHECK(!hr_file_exists(temp_path("x")) && hr_file_exists(temp_path("one.index")) &&
+           hr_file_exists(temp_path("one.data-00000-of-00001")));
   for (int missing = 0; missing < 2; ++missing) {
     char path[800];
     HR_CHECK_OK(save(parts[0].data, "v", "", HR_U8, 3));

@@ -304,7 +304,8 @@ HR_TEST(copies_of_strings_and_of_scalars) {
   HR_CHECK_OK(hr_slice_parse(HR_STR("0,3"), &to));
   HR_REQUIRE_OK(hr_tensor_create(HR_STRING, &three, &src));
   HR_REQUIRE_OK(hr_tensor_create_zero(HR_STRING, &three, &dst));
-  for (int i = 0; i < 3; ++i) HR_CHECK_OK(hr_tstring_set((hr_tstring_t*)src.data + i, hr_str_slice(HR_STR("onetwosix"), (size_t)i * 3, (size_t)i * 3 + 3)));
+  for (int i = 0; i < 3; ++i)
+    HR_CHECK_OK(hr_tstring_set((hr_tstring_t*)src.data + i, hr_str_slice(HR_STR("onetwosix"), (size_t)i * 3, (size_t)i * 3 + 3)));
   HR_CHECK_OK(hr_slice_copy(&full, &from, &src, &to, &dst, &n));
   HR_CHECK_EQ_I64(n, 2);
   static const char* const want[] = {"", "one", "two"};

@@ -58,7 +58,7 @@ HR_TEST(damage_at_each_place) {
   if (HR_CHECK_OK(hr_snappy_decode("\x03\x08" "abc", 5, 3, &out, &n))) hr_free(out);
 }
 
-/* A literal with its length in two bytes, then one copy: of `length` from `offset` bytes back, in each of the three forms that can say so. */
+/* A literal with its length in two bytes, then one copy: of `length` from `offset` bytes back, in each form that can.*/
 static void far_copy(int form, size_t length, size_t offset) {
   enum { LITERAL = 1400 };
   uint8_t in[LITERAL + 16], want[LITERAL + 64];

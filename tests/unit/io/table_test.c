@@ -207,13 +207,14 @@ static hr_status_t keys_of(const block_t* blocks, int count, const char* seek, c
 }
 
 HR_TEST(blocks_made_by_hand) {
-  static const struct { block_t block; const char* seek; const char* keys; } rows[] = {
+  static const struct { block_t block; const char* seek; const char* keys;
+  } rows[] = {
       {BLOCK(""), NULL, "!without room for its restart points"},
       {BLOCK("\0\0\0"), NULL, "!without room for its restart points"},
       {BLOCK("\0\0\0\0"), NULL, ""},
       {BLOCK("\1\0\0\0"), NULL, "!without room for its restart points"},
       {BLOCK("\0\0\0\0\2\0\0\0"), NULL, "!without room for its restart points"},
-      {BLOCK("\0\0\0\0\0\0\0\0"), NULL, ""},                                       /* no restart point: no entries */
+      {BLOCK("\0\0\0\0\0\0\0\0"), NULL, ""}, /* no restart point: no entries */
       {BLOCK(ONE_RESTART), NULL, ""},
       {BLOCK("\0\3\0abc" ONE_RESTART), NULL, "<abc>"},
       {BLOCK("\0\1\2abc" ONE_RESTART), NULL, "<a>"},
@@ -222,25 +223,36 @@ HR_TEST(blocks_made_by_hand) {
       {BLOCK("\200" ONE_RESTART), NULL, "!an entry runs out of its block"},
       {BLOCK("\0\200" ONE_RESTART), NULL, "!an entry runs out of its block"},
       {BLOCK("\0\0\0\0\1\0b" ONE_RESTART), NULL, "<><b>"},
-      {BLOCK("\0\4\0aazz\1\1\0b\1\2\0bc" ONE_RESTART), NULL, "<aazz><ab><abc>"},   /* what is left of a longer key does not count */
+      {BLOCK("\0\4\0aazz\1\1\0b\1\2\0bc" ONE_RESTART), NULL, "<aazz><ab><abc>"}, /* what is left of a longer key does not count */
       {BLOCK("\0\1\0a\1\0\0" ONE_RESTART), NULL, "!keys out of order"},
       {BLOCK("\0\1\0b\0\1\0a" ONE_RESTART), NULL, "!keys out of order"},
       {BLOCK("\0\1\0b\0\1\0a" ONE_RESTART), "c", "!keys out of order"},
       {BLOCK("\0\1\0a\2\1\0b" ONE_RESTART), NULL, "!an entry runs out of its block"},
-      {BLOCK("\0\0\0\0\1\0b" "\0\0\0\0\3\0\0\0\2\0\0\0"), "", "<><b>"},             /* two restart points: of "" and of "b" */
-      {BLOCK("\0\0\0\0\1\0b" "\0\0\0\0\3\0\0\0\2\0\0\0"), "b", "<b>"},
-      {BLOCK("\0\1\0a\1\1\0b\0\1\0c" "\0\0\0\0\4\0\0\0\2\0\0\0"), "b", "!an entry runs out of its block"}, /* shares with none at a restart */
-      {BLOCK("\0\1\0a\0\1\0b" "\0\0\0\0\11\0\0\0\2\0\0\0"), "b", "!a restart point outside its block"},
-      {BLOCK("\0\1\0a\0\1\0b" "\0\0\0\0\10\0\0\0\2\0\0\0"), "b", "<b>"},            /* one at the end has no entry */
+      {BLOCK("\0\0\0\0\1\0b"
+             "\0\0\0\0\3\0\0\0\2\0\0\0"),
+       "", "<><b>"}, /* two restart points: of "" and of "b" */
+      {BLOCK("\0\0\0\0\1\0b"
+             "\0\0\0\0\3\0\0\0\2\0\0\0"),
+       "b", "<b>"},
+      {BLOCK("\0\1\0a\1\1\0b\0\1\0c"
+             "\0\0\0\0\4\0\0\0\2\0\0\0"),
+       "b", "!an entry runs out of its block"}, /* shares with none at a restart */
+      {BLOCK("\0\1\0a\0\1\0b"
+             "\0\0\0\0\11\0\0\0\2\0\0\0"),
+       "b", "!a restart point outside its block"},
+      {BLOCK("\0\1\0a\0\1\0b"
+             "\0\0\0\0\10\0\0\0\2\0\0\0"),
+       "b", "<b>"}, /* one at the end has no entry */
       {{"\17\70\0\3\0abc" ONE_RESTART, 16, 1}, NULL, "!snappy data is damaged"},
-      {{"\16\64\0\3\0abc" ONE_RESTART, 16, 1}, NULL, "<abc>"},                      /* snappy: one literal */
+      {{"\16\64\0\3\0abc" ONE_RESTART, 16, 1}, NULL, "<abc>"}, /* snappy: one literal */
       {{"\201\200\200\200\4\0", 6, 1}, NULL, "!snappy data of 1073741825 bytes decoded, 1073741824 at most here"},
       {{"\0\3\0abc" ONE_RESTART, 14, 2}, NULL, "!unknown compression"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     char keys[64];
     hr_status_t status = keys_of(&rows[i].block, 1, rows[i].seek, keys);
-    bool good = *rows[i].keys == '!' ? HR_CHECK_CODE(status, HR_DATA_LOSS, rows[i].keys + 1) : HR_CHECK_OK(status) && HR_CHECK_STR(keys, rows[i].keys);
+    bool good = *rows[i].keys == '!' ? HR_CHECK_CODE(status, HR_DATA_LOSS, rows[i].keys + 1)
+                                     : HR_CHECK_OK(status) && HR_CHECK_STR(keys, rows[i].keys);
     if (!good) printf("  row %zu\n", i);
   }
 }
@@ -278,7 +290,8 @@ HR_TEST(handles_stay_within_the_file) {
     HR_CHECK_CODE(count_all(t, &n), HR_DATA_LOSS, rows[i].says);
     hr_table_close(t);
     exact[file.size - 1] ^= 1;
-    HR_CHECK_CODE(hr_table_open_memory(exact, file.size, "made", &t), HR_DATA_LOSS, "made: table at byte 140: not a table: wrong magic number");
+    HR_CHECK_CODE(hr_table_open_memory(exact, file.size, "made", &t), HR_DATA_LOSS,
+                  "made: table at byte 140: not a table: wrong magic number");
     HR_CHECK_CODE(hr_table_open_memory(exact, 47, "made", &t), HR_DATA_LOSS, "made: 47 bytes are too few for a table");
     exact[file.size - 1] ^= 1;
     if (HR_CHECK_OK(hr_table_open_memory(exact + 100, 48, "footer", &t))) HR_CHECK_CODE(count_all(t, &n), HR_DATA_LOSS, "reaches out");
@@ -308,8 +321,8 @@ HR_TEST(index_keys_ascend_too) {
 
 /* --- how tables are laid out -------------------------------------------------------------------------------------------------------- */
 
-/* Walks over one block: an entry in 16 is a restart point and shares nothing, the others share what they have in common with the one before.
- * Returns the entries' number; *out_last: where the last one begins. */
+/* Walks over one block: an entry in 16 is a restart point and shares nothing, the others share what they have in common with the one
+ * before. Returns the entries' number; *out_last: where the last one begins. */
 static int check_block(const char* block, size_t size, size_t* out_last) {
   const size_t restarts = get32(block + size - 4), end = size - 4 - 4 * restarts;
   char key[64] = "";

@@ -137,7 +137,8 @@ HR_TEST(out_of_memory_is_a_status) {
 
 HR_TEST(names_of_kinds) {
   static const char* const names[] = {"nothing", "string", "int", "float", "bool", "type", "shape", "tensor", "func", "placeholder"};
-  for (int kind = HR_ATTR_NONE; kind <= HR_ATTR_PLACEHOLDER; ++kind) HR_CHECK_STR(hr_attr_kind_name((hr_attr_kind_t)kind, false), names[kind]);
+  for (int kind = HR_ATTR_NONE; kind <= HR_ATTR_PLACEHOLDER; ++kind)
+    HR_CHECK_STR(hr_attr_kind_name((hr_attr_kind_t)kind, false), names[kind]);
   HR_CHECK_STR(hr_attr_kind_name((hr_attr_kind_t)(HR_ATTR_PLACEHOLDER + 1), false), "unknown");
 }
 
@@ -160,8 +161,9 @@ HR_TEST(one_difference_is_enough_between_functions) {
   const hr_named_attr_t ab[] = {hr_at_int("a", 1), hr_at_int("b", 2)}, ac[] = {hr_at_int("a", 1), hr_at_int("c", 2)},
                         cb[] = {hr_at_int("c", 1), hr_at_int("b", 2)}, other_first[] = {hr_at_int("a", 7), hr_at_int("b", 2)},
                         other_last[] = {hr_at_int("a", 1), hr_at_int("b", 7)};
-  const hr_func_attr_t funcs[] = {{HR_STR("f"), ab, 2}, {HR_STR("g"), ab, 2},          {HR_STR("f"), ab, 1},         {HR_STR("f"), ac, 2},
-                                  {HR_STR("f"), cb, 2}, {HR_STR("f"), other_first, 2}, {HR_STR("f"), other_last, 2}, {HR_STR("f"), NULL, 0}};
+  const hr_func_attr_t funcs[] = {{HR_STR("f"), ab, 2},         {HR_STR("g"), ab, 2},  {HR_STR("f"), ab, 1},
+                                  {HR_STR("f"), ac, 2},         {HR_STR("f"), cb, 2},  {HR_STR("f"), other_first, 2},
+                                  {HR_STR("f"), other_last, 2}, {HR_STR("f"), NULL, 0}};
   hr_attr_t attrs[8];
   for (int i = 0; i < 8; ++i) attrs[i] = (hr_attr_t){.kind = HR_ATTR_FUNC, .u.func = &funcs[i]};
   all_differ(attrs, 8);
@@ -196,7 +198,8 @@ HR_TEST(one_difference_is_enough_between_shapes) {
 
 HR_TEST(one_difference_is_enough_between_tensors) {
   static const char* const texts[][2] = {{"a", "b"}, {"c", "b"}, {"a", "c"}};
-  const hr_shape_t shapes[] = {hr_shape_matrix(2, 3), hr_shape_matrix(3, 2), hr_shape_vector(6), hr_shape_vector(5)}, two = hr_shape_vector(2);
+  const hr_shape_t shapes[] = {hr_shape_matrix(2, 3), hr_shape_matrix(3, 2), hr_shape_vector(6), hr_shape_vector(5)},
+                   two = hr_shape_vector(2);
   hr_tensor_t tensors[10], again[10];
   hr_attr_t attrs[10];
   for (int k = 0; k < 2; ++k) {
@@ -232,9 +235,11 @@ HR_TEST(copies_own_what_they_point_to) {
     HR_CHECK(c.u.is != cases[i].u.is);
     for (int k = 0; k < c.count; ++k) {
       if (c.kind == HR_ATTR_STRING) HR_CHECK(c.u.ss[k].data != cases[i].u.ss[k].data);
-      if (c.kind == HR_ATTR_TENSOR) HR_CHECK(c.u.tensors[k] != cases[i].u.tensors[k] && c.u.tensors[k]->data == cases[i].u.tensors[k]->data);
+      if (c.kind == HR_ATTR_TENSOR)
+        HR_CHECK(c.u.tensors[k] != cases[i].u.tensors[k] && c.u.tensors[k]->data == cases[i].u.tensors[k]->data);
       if (c.kind == HR_ATTR_SHAPE && c.u.shapes[k]->rank > 0) HR_CHECK(c.u.shapes[k] != cases[i].u.shapes[k]);
-      if (c.kind == HR_ATTR_FUNC) HR_CHECK(c.u.funcs[k].name.data != cases[i].u.funcs[k].name.data && c.u.funcs[k].attrs != cases[i].u.funcs[k].attrs);
+      if (c.kind == HR_ATTR_FUNC)
+        HR_CHECK(c.u.funcs[k].name.data != cases[i].u.funcs[k].name.data && c.u.funcs[k].attrs != cases[i].u.funcs[k].attrs);
     }
   }
   HR_CHECK_EQ_I64(keeper.count, 2);

@@ -177,18 +177,19 @@ HR_TEST(messages_have_known_bytes) {
 
 /* Bodies of lists as other writers may have them: kind, number of elements, or what is wrong. */
 HR_TEST(lists_of_other_writers) {
-  static const struct { hr_str_t body; int kind, count; const char* says; } rows[] = {
+  static const struct { hr_str_t body; int kind, count; const char* says;
+  } rows[] = {
       {BYTES(""), HR_ATTR_NONE, 0, NULL},
-      {BYTES("\x18\1\x1a\2\2\3\x18\4"), HR_ATTR_INT, 4, NULL},          /* packed and not */
+      {BYTES("\x18\1\x1a\2\2\3\x18\4"), HR_ATTR_INT, 4, NULL}, /* packed and not */
       {BYTES("\x25\0\0\0\x3f\x22\4\0\0\0\x40"), HR_ATTR_FLOAT, 2, NULL},
       {BYTES("\x28\1\x28\0"), HR_ATTR_BOOL, 2, NULL},
       {BYTES("\x30\1"), HR_ATTR_TYPE, 1, NULL},
-      {BYTES("\x1a\0\x28\1"), HR_ATTR_BOOL, 1, NULL},                    /* nothing packed has no kind */
+      {BYTES("\x1a\0\x28\1"), HR_ATTR_BOOL, 1, NULL}, /* nothing packed has no kind */
       {BYTES("\x1a\0"), HR_ATTR_NONE, 0, NULL},
-      {BYTES("\x10\1\x12\1a"), HR_ATTR_STRING, 1, NULL},                 /* wrong forms and unknown fields do not count: a string's number, */
-      {BYTES("\x20\1\x22\4\0\0\0\0"), HR_ATTR_FLOAT, 1, NULL},           /* a float's varint, an int's four bytes, */
+      {BYTES("\x10\1\x12\1a"), HR_ATTR_STRING, 1, NULL},       /* wrong forms and unknown fields do not count: a string's number, */
+      {BYTES("\x20\1\x22\4\0\0\0\0"), HR_ATTR_FLOAT, 1, NULL}, /* a float's varint, an int's four bytes, */
       {BYTES("\x1d\0\0\0\0\x18\5"), HR_ATTR_INT, 1, NULL},
-      {BYTES("\x50\1\x52\1z\x5a\1z\x18\5"), HR_ATTR_INT, 1, NULL},       /* fields 10 and 11 */
+      {BYTES("\x50\1\x52\1z\x5a\1z\x18\5"), HR_ATTR_INT, 1, NULL}, /* fields 10 and 11 */
       {BYTES("\x18\1\x28\1"), 0, 0, "a list has both int and bool elements"},
       {BYTES("\x12\1a\x3a\0"), 0, 0, "a list has both string and shape elements"},
       {BYTES("\x22\7\0\0\0\0\0\0\0"), 0, 0, ""}, /* no whole number of floats */
@@ -226,7 +227,8 @@ HR_TEST(depth_is_of_nesting_alone) {
   for (int over = 0; over < 2; ++over) {
     const hr_func_attr_t* deepest = &funcs[HR_ATTR_VALUE_DEPTH - 1 + over];
     row[99] = *deepest;
-    const hr_attr_t list = {.kind = HR_ATTR_FUNC, .is_list = true, .count = 100, .u.funcs = row}, one = {.kind = HR_ATTR_FUNC, .u.func = deepest};
+    const hr_attr_t list = {.kind = HR_ATTR_FUNC, .is_list = true, .count = 100, .u.funcs = row},
+                    one = {.kind = HR_ATTR_FUNC, .u.func = deepest};
     const hr_named_attr_t in_entry = {HR_STR("e"), one};
     hr_status_t statuses[4];
     x.w.size = 0;

@@ -21,7 +21,8 @@ static void drop(read_t* x) {
 }
 
 #define BYTES(text) {text, sizeof(text) - 1}
-static const struct { hr_op_t op; hr_str_t bytes; const char* text; } rows[] = {
+static const struct { hr_op_t op; hr_str_t bytes; const char* text;
+} rows[] = {
     {{.name = "X"}, BYTES("\x0a\1X"), "X() ->"},
     {{.name = "Op",
       .sig = "a: Ref(T); b: N * float; c: L -> d: int32",
@@ -43,10 +44,12 @@ static const struct { hr_op_t op; hr_str_t bytes; const char* text; } rows[] = {
            "\x2a\3doc"
            "\x42\7\x08\7\x12\3old"
            "\x80\1\1\x88\1\1\x90\1\1\x98\1\1"),
-     "Op(a: Ref(T), b: N * float, c: L) -> d: int32; T in float, int32 = float; N: int >= 1 = 2; L: list(type) >= 0; s in \"x\", \"yy\" = \"x\"; "
+     "Op(a: Ref(T), b: N * float, c: L) -> d: int32; T in float, int32 = float; N: int >= 1 = 2; L: list(type) >= 0; s in \"x\", \"yy\" = "
+     "\"x\"; "
      "f: func"},
     {{.name = "P", .attrs = "l: list(int) = []; b: bool = false", .flags = HR_OP_COMMUTATIVE},
-     BYTES("\x0a\1P\x22\x12\x0a\1l\x12\x09list(int)\x1a\2\x0a\0\x22\x0d\x0a\1b\x12\4bool\x1a\2\x28\0\x90\1\1"), "P() ->; l: list(int) = []; b: bool = false"},
+     BYTES("\x0a\1P\x22\x12\x0a\1l\x12\x09list(int)\x1a\2\x0a\0\x22\x0d\x0a\1b\x12\4bool\x1a\2\x28\0\x90\1\1"),
+     "P() ->; l: list(int) = []; b: bool = false"},
 };
 
 HR_TEST(messages_have_known_bytes) {
@@ -85,7 +88,8 @@ HR_TEST(messages_come_back) {
 
 /* Definitions by other writers: flags that are written though they are false, types that are references, and what contradicts itself. */
 HR_TEST(definitions_of_other_writers) {
-  static const struct { hr_str_t bytes; const char* text; } others[] = {
+  static const struct { hr_str_t bytes; const char* text;
+  } others[] = {
       {BYTES("\x0a\1X\x80\1\0\x88\1\0\x90\1\0\x98\1\0"), "X() ->"},
       {BYTES("\x0a\1X\x12\6\x0a\1a\x18\1\x80\1\0"), NULL},
       {BYTES("\x0a\1X\x12\x08\x0a\1a\x18\1\x80\1\0"), "X(a: float) ->"},
@@ -104,7 +108,8 @@ HR_TEST(definitions_of_other_writers) {
       {BYTES("\x0a\1X\x22\x0f\x0a\1N\x12\3int\x1a\5\x0a\3\x1a\1\1"), "!attr 'N' of type int has a default that is a list(int)"},
       {BYTES("\x0a\1X\x22\x0e\x0a\1N\x12\3int\x1a\4\x0a\2\x1a\0"), "!attr 'N' of type int has a default that is a list(int)"},
       {BYTES("\x0a\1X\x22\x12\x0a\1l\x12\x09list(int)\x1a\2\x18\1"), "!attr 'l' of type list(int) has a default that is a int"},
-      {BYTES("\x0a\1X\x22\x15\x0a\1l\x12\x09list(int)\x1a\5\x0a\3\x2a\1\1"), "!attr 'l' of type list(int) has a default that is a list(bool)"},
+      {BYTES("\x0a\1X\x22\x15\x0a\1l\x12\x09list(int)\x1a\5\x0a\3\x2a\1\1"),
+       "!attr 'l' of type list(int) has a default that is a list(bool)"},
       {BYTES("\x0a\1X\x12\3\x0a\1a"), "!op definition 'X': argument 'a' has no type"},
       {BYTES("\x0a\1X\x12\5\x0a\1a\x18\x22"), "!argument 'a' has no type"},
       {BYTES("\x0a\1X\x12\6\x0a\1a\x22\1T"), "!an argument names attr 'T', which is no attr of type type"},

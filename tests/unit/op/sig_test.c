@@ -288,7 +288,8 @@ HR_TEST(how_many_of_each_may_be_listed) {
       hr_tensor_release((hr_tensor_t*)(uintptr_t)p.def.attrs[0].value.u.tensor);
     }
     hr_arena_deinit(&p.arena);
-    HR_CHECK_CODE(parse_text(&p, "->", repeated(text, rows[i].head, rows[i].item, rows[i].most + 1, rows[i].tail)), HR_INTERNAL, rows[i].says);
+    HR_CHECK_CODE(parse_text(&p, "->", repeated(text, rows[i].head, rows[i].item, rows[i].most + 1, rows[i].tail)), HR_INTERNAL,
+                  rows[i].says);
     hr_arena_deinit(&p.arena);
   }
 }
@@ -296,7 +297,8 @@ HR_TEST(how_many_of_each_may_be_listed) {
 HR_TEST(tensors_of_each_type_that_may_be_written) {
   static const hr_dtype_t types[] = {HR_I32, HR_I64, HR_U8, HR_I8};
   parsed_t p;
-  HR_REQUIRE_OK(parse_text(&p, "->", "a: tensor = int32[7, -8, 9]; b: tensor = int64[7, -8, 9]; c: tensor = uint8[7, 248, 9]; d: tensor = int8[7, -8, 9]"));
+  HR_REQUIRE_OK(parse_text(
+      &p, "->", "a: tensor = int32[7, -8, 9]; b: tensor = int64[7, -8, 9]; c: tensor = uint8[7, 248, 9]; d: tensor = int8[7, -8, 9]"));
   for (int i = 0; i < 4; ++i) {
     const hr_tensor_t* t = p.def.attrs[i].value.u.tensor;
     int64_t values[3];
@@ -311,10 +313,16 @@ HR_TEST(tensors_of_each_type_that_may_be_written) {
 }
 
 HR_TEST(more_malformed_texts) {
-  static const struct { const char *sig, *attrs, *wanted; } rows[] = {
-      {"->", "s: string = 'a\\'", "closing quote"}, {"->", "s: string = 'a\\", "closing quote"}, {"->", "0n: int", "a name"}, {"->", "9n: int", "a name"},
-      {"x: L * float ->", "L: list(int)", "int attr"},    {"x: N * L ->", "L: list(type); N: int", "cannot be repeated"},
-      {"x: N * N * float ->", "N: int", "element type"}, {"->", "f: float = x", "a number"},
+  static const struct { const char *sig, *attrs, *wanted;
+  } rows[] = {
+      {"->", "s: string = 'a\\'", "closing quote"},
+      {"->", "s: string = 'a\\", "closing quote"},
+      {"->", "0n: int", "a name"},
+      {"->", "9n: int", "a name"},
+      {"x: L * float ->", "L: list(int)", "int attr"},
+      {"x: N * L ->", "L: list(type); N: int", "cannot be repeated"},
+      {"x: N * N * float ->", "N: int", "element type"},
+      {"->", "f: float = x", "a number"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     parsed_t p;
@@ -327,7 +335,8 @@ HR_TEST(blanks_names_and_references) {
   parsed_t p;
   HR_REQUIRE_OK(parse_text(&p, "\tx\n:\tfloat_ref ; y:float\n->\n\tZ_9:int32\t", "\n\tAZaz09_ : string = '\\\\\\n\\r\\tx' ;\n"));
   HR_CHECK(p.def.input_count == 2 && p.def.inputs[0].is_ref && p.def.inputs[0].type == HR_F32 && !p.def.inputs[1].is_ref);
-  for (int i = 0; i < 2; ++i) HR_CHECK(p.def.inputs[i].type_attr == -1 && p.def.inputs[i].number_attr == -1 && p.def.inputs[i].list_attr == -1);
+  for (int i = 0; i < 2; ++i)
+    HR_CHECK(p.def.inputs[i].type_attr == -1 && p.def.inputs[i].number_attr == -1 && p.def.inputs[i].list_attr == -1);
   HR_CHECK_VIEW(p.def.outputs[0].name, "Z_9");
   HR_CHECK_VIEW(p.def.attrs[0].name, "AZaz09_");
   HR_CHECK_VIEW(p.def.attrs[0].value.u.s, "\\\n\r\tx");
@@ -388,8 +397,10 @@ HR_TEST(lengths_of_arguments_at_their_limits) {
 }
 
 HR_TEST(each_element_of_a_list_is_checked) {
-  static const hr_str_t good[] = {{"a", 1}, {"b", 1}, {"a", 1}}, first[] = {{"x", 1}, {"b", 1}, {"a", 1}}, last[] = {{"a", 1}, {"b", 1}, {"x", 1}};
-  static const int32_t types[] = {HR_F32, HR_F32, HR_I32}, types_first[] = {HR_I32, HR_F32, HR_F32}, types_good[] = {HR_F32, HR_F32, HR_F32};
+  static const hr_str_t good[] = {{"a", 1}, {"b", 1}, {"a", 1}}, first[] = {{"x", 1}, {"b", 1}, {"a", 1}},
+                        last[] = {{"a", 1}, {"b", 1}, {"x", 1}};
+  static const int32_t types[] = {HR_F32, HR_F32, HR_I32}, types_first[] = {HR_I32, HR_F32, HR_F32},
+                       types_good[] = {HR_F32, HR_F32, HR_F32};
   static const int64_t is[] = {1};
   parsed_t p;
   HR_REQUIRE_OK(parse_text(&p, "->", "s: list(string){'a','b'}; t: list(type){float}; i: list(int)"));

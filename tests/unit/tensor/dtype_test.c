@@ -39,14 +39,32 @@ HR_TEST(invalid_numbers) {
 }
 
 HR_TEST(names_of_every_form) {
-  static const struct { const char* name; int type; } rows[] = {
-      {"float32", HR_F32}, {"float64", HR_F64}, {"float16", HR_F16}, {"float32_ref", HR_F32 + HR_DTYPE_REF}, {"float16_ref", HR_F16 + HR_DTYPE_REF},
-      {"DT_INT32", HR_I32}, {"DT_QINT8", HR_QI8}, {"DT_INT32_REF", HR_I32 + HR_DTYPE_REF}, {"DT_VARIANT", HR_VARIANT},
-      {"dT_INT32", 0}, {"DT_iNT32", 0}, {"DT_INt32", 0}, {"DT_STRINg", 0}, {"DT_INT3", 0}, {"DT_INT320", 0}, {"DT_FLOAT32", 0}, {"DT_INT32_ref", 0},
-      {"int32_REF", 0}, {"float6", 0}, {"float646", 0}, {"DT_INVALID", 0}};
+  static const struct { const char* name; int type;
+  } rows[] = {{"float32", HR_F32},
+              {"float64", HR_F64},
+              {"float16", HR_F16},
+              {"float32_ref", HR_F32 + HR_DTYPE_REF},
+              {"float16_ref", HR_F16 + HR_DTYPE_REF},
+              {"DT_INT32", HR_I32},
+              {"DT_QINT8", HR_QI8},
+              {"DT_INT32_REF", HR_I32 + HR_DTYPE_REF},
+              {"DT_VARIANT", HR_VARIANT},
+              {"dT_INT32", 0},
+              {"DT_iNT32", 0},
+              {"DT_INt32", 0},
+              {"DT_STRINg", 0},
+              {"DT_INT3", 0},
+              {"DT_INT320", 0},
+              {"DT_FLOAT32", 0},
+              {"DT_INT32_ref", 0},
+              {"int32_REF", 0},
+              {"float6", 0},
+              {"float646", 0},
+              {"DT_INVALID", 0}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     int type = 0;
-    if (!HR_CHECK(hr_dtype_parse(hr_str(rows[i].name), &type) == (rows[i].type != 0) && type == rows[i].type)) printf("  %s\n", rows[i].name);
+    if (!HR_CHECK(hr_dtype_parse(hr_str(rows[i].name), &type) == (rows[i].type != 0) && type == rows[i].type))
+      printf("  %s\n", rows[i].name);
   }
 }
 

@@ -141,7 +141,8 @@ HR_TEST(two_shapes) {
     bool good = HR_CHECK(hr_pshape_equal(a, b) == rows[i].equal);
     hr_status_t status = hr_pshape_merge(&arena, a, b, &m);
     if (!*rows[i].merged) good &= HR_CHECK_CODE(status, HR_INVALID_ARGUMENT, "contradict each other");
-    else if (HR_CHECK_OK(status)) good &= HR_CHECK_STR(hr_pshape_format(m, text), rows[i].merged) && HR_CHECK((m == a ? 'a' : m == b ? 'b' : 0) == rows[i].shared);
+    else if (HR_CHECK_OK(status))
+      good &= HR_CHECK_STR(hr_pshape_format(m, text), rows[i].merged) && HR_CHECK((m == a ? 'a' : m == b ? 'b' : 0) == rows[i].shared);
     if (!good) printf("  row %zu\n", i);
   }
   hr_arena_deinit(&arena);

@@ -143,8 +143,9 @@ static hr_tensor_t numbers(hr_dtype_t dtype, const hr_shape_t* shape) {
 }
 
 HR_TEST(rows_at_the_borders) {
-  static const struct { int64_t begin, end; bool good; } cases[] = {
-      {0, 3, true}, {0, 0, true}, {1, 1, true}, {3, 3, true}, {2, 3, true}, {-1, 2, false}, {0, 4, false}, {2, 1, false}, {4, 4, false}, {-1, -1, false}};
+  static const struct { int64_t begin, end; bool good;
+  } cases[] = {{0, 3, true},   {0, 0, true},  {1, 1, true},  {3, 3, true},  {2, 3, true},
+               {-1, 2, false}, {0, 4, false}, {2, 1, false}, {4, 4, false}, {-1, -1, false}};
   const hr_shape_t shapes[] = {hr_shape_vector(3), hr_shape_matrix(3, 2)}, scalar = hr_shape_scalar();
   hr_tensor_t t, part;
   for (int k = 0; k < 2; ++k) {
