@@ -29,7 +29,7 @@ static bool attr_copy_text(TF_OperationDescription* d, const void* value, size_t
 
 void TF_SetAttrString(TF_OperationDescription* desc, const char* attr_name, const void* value, size_t length) {
   hr_str_t text;
-  if (desc && attr_copy_text(desc, value, length, &text)) attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_STRING, false, 0, {.s = text}});
+  if (desc && attr_copy_text(desc, value, length, &text)) attr_set_one(desc, attr_name, HR_AT_SCALAR(HR_ATTR_STRING, s, text));
 }
 
 void TF_SetAttrStringList(TF_OperationDescription* desc, const char* attr_name, const void* const* values, const size_t* lengths,
@@ -49,16 +49,16 @@ void TF_SetAttrStringList(TF_OperationDescription* desc, const char* attr_name, 
 }
 
 void TF_SetAttrInt(TF_OperationDescription* desc, const char* attr_name, int64_t value) {
-  attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_INT, false, 0, {.i = value}});
+  attr_set_one(desc, attr_name, HR_AT_SCALAR(HR_ATTR_INT, i, value));
 }
 void TF_SetAttrFloat(TF_OperationDescription* desc, const char* attr_name, float value) {
-  attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_FLOAT, false, 0, {.f = value}});
+  attr_set_one(desc, attr_name, HR_AT_SCALAR(HR_ATTR_FLOAT, f, value));
 }
 void TF_SetAttrBool(TF_OperationDescription* desc, const char* attr_name, unsigned char value) {
-  attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_BOOL, false, 0, {.b = value != 0}});
+  attr_set_one(desc, attr_name, HR_AT_SCALAR(HR_ATTR_BOOL, b, value != 0));
 }
 void TF_SetAttrType(TF_OperationDescription* desc, const char* attr_name, TF_DataType value) {
-  attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_TYPE, false, 0, {.type = (int32_t)value}});
+  attr_set_one(desc, attr_name, HR_AT_SCALAR(HR_ATTR_TYPE, type, (int32_t)value));
 }
 
 void TF_SetAttrIntList(TF_OperationDescription* desc, const char* attr_name, const int64_t* values, int num_values) {
@@ -87,15 +87,14 @@ void TF_SetAttrBoolList(TF_OperationDescription* desc, const char* attr_name, co
 void TF_SetAttrPlaceholder(TF_OperationDescription* desc, const char* attr_name, const char* placeholder) {
   hr_str_t text;
   if (desc && attr_copy_text(desc, placeholder, hr_capi_str(placeholder).size, &text))
-    attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_PLACEHOLDER, false, 0, {.s = text}});
+    attr_set_one(desc, attr_name, HR_AT_SCALAR(HR_ATTR_PLACEHOLDER, s, text));
 }
 
 void TF_SetAttrFuncName(TF_OperationDescription* desc, const char* attr_name, const char* value, size_t length) {
   if (!desc) return;
   hr_func_attr_t* func = hr_arena_array(&desc->arena, 1, sizeof *func);
   if (!func) hr_description_fail(desc, hr_status_out_of_memory());
-  else if (attr_copy_text(desc, value, length, &func->name)) attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_FUNC, false, 0,
-           {.func = func}});
+  else if (attr_copy_text(desc, value, length, &func->name)) attr_set_one(desc, attr_name, HR_AT_SCALAR(HR_ATTR_FUNC, func, func));
 }
 
 /* --- shapes ---------------------------------------------------------------------------------------------------------------------- */
@@ -109,7 +108,7 @@ void TF_SetAttrShape(TF_OperationDescription* desc, const char* attr_name, const
   if (!desc) return;
   hr_status_t status = attr_make_shape(desc, dims, num_dims, &shape);
   if (status) hr_description_fail(desc, hr_status_note(status, "attr '%s': ", attr_name));
-  else attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_SHAPE, false, 0, {.shape = shape}});
+  else attr_set_one(desc, attr_name, HR_AT_SCALAR(HR_ATTR_SHAPE, shape, shape));
 }
 
 void TF_SetAttrShapeList(TF_OperationDescription* desc, const char* attr_name, const int64_t* const* dims, const int* num_dims,
@@ -132,7 +131,7 @@ void TF_SetAttrTensorShapeProto(TF_OperationDescription* desc, const char* attr_
     return;
   }
   hr_status_t outcome = hr_shape_proto_decode_partial(&desc->arena, hr_cursor_make(proto, proto ? proto_len : 0), &shape);
-  if (!outcome) attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_SHAPE, false, 0, {.shape = shape}});
+  if (!outcome) attr_set_one(desc, attr_name, HR_AT_SCALAR(HR_ATTR_SHAPE, shape, shape));
   hr_capi_report(status, outcome);
 }
 
@@ -170,7 +169,7 @@ static hr_status_t attr_keep_tensor(TF_OperationDescription* d, const TF_Tensor*
 void TF_SetAttrTensor(TF_OperationDescription* desc, const char* attr_name, TF_Tensor* value, TF_Status* status) {
   const hr_tensor_t* kept = NULL;
   hr_status_t outcome = attr_keep_tensor(desc, value, &kept);
-  if (!outcome) attr_set_one(desc, attr_name, (hr_attr_t){HR_ATTR_TENSOR, false, 0, {.tensor = kept}});
+  if (!outcome) attr_set_one(desc, attr_name, HR_AT_SCALAR(HR_ATTR_TENSOR, tensor, kept));
   hr_capi_report(status, outcome);
 }
 

@@ -266,7 +266,7 @@ static region_t* region_create(size_t bytes) {
   bytes = round_up(head + bytes, HUGE);
   region_t* r = hr_alloc_aligned(bytes, HUGE);
   if (!r) return NULL;
-  *r = (region_t){.next = heap.regions, .top = (char*)r + head, .end = (char*)r + head + (bytes - head) / PAGE * PAGE, .reserved = bytes};
+  *r = (region_t){.next = heap.regions, .top = (char*)r + head, .end = (char*)r + bytes, .reserved = bytes}; /* both are whole pages */
   r->fresh = (chunk_t*)(r + 1);
   heap.regions = r;
   heap.reserved += bytes;
