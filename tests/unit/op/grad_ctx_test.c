@@ -232,4 +232,90 @@ HR_TEST(wrong_use_is_internal) {
   rec_end(&r);
 }
 
+/* What is summed of a gradient "d" to give it the shape of "x", which met "y": rank -1 and dim -1 are unknown. */
+HR_TEST(reduce_to_axis_by_axis) {
+  static const char dynamic[] = "Reshape(Sum(d,BroadcastGradientArgs";
+  static const struct { int rd; int64_t d[3]; int rx; int64_t x[3]; int ry; int64_t y[3]; const char* formula; } rows[] = {
+      {2, {-1, 3}, 2, {1, 3}, 2, {1, 1}, "d"},                       /* a 1 that met a 1 */
+      {2, {1, 3}, 2, {1, -1}, 2, {-1, 1}, "d"},                      /* or that is still one; any dim that met a 1 */
+      {2, {-1, 3}, 2, {1, 3}, 2, {-1, 1}, "Sum(d,[0],keep_dims)"},
+      {2, {-1, 3}, 2, {1, 3}, 2, {4, 1}, "Sum(d,[0],keep_dims)"},
+      {2, {4, 3}, 2, {1, 3}, 2, {1, 1}, "Sum(d,[0],keep_dims)"},
+      {2, {4, 3}, 2, {1, 1}, 2, {4, 3}, "Sum(d,[0,1],keep_dims)"},
+      {2, {4, 3}, 2, {4, 1}, 2, {4, 3}, "Sum(d,[1],keep_dims)"},
+      {2, {4, 3}, 2, {4, -1}, 2, {4, 3}, dynamic},                   /* it may be 1 */
+      {2, {4, -1}, 2, {4, -1}, 2, {4, -1}, dynamic},
+      {2, {1, 2}, 2, {-1, 2}, 2, {-1, 2}, "d"},
+      {2, {-1, -1}, 2, {2, -1}, 2, {-1, 1}, "d"},
+      {2, {-1, -1}, 2, {0, -1}, 2, {-1, 1}, "d"},
+      {2, {0, -1}, 2, {0, -1}, 2, {1, 1}, "d"},
+      {2, {-1, 2}, 2, {1, 2}, -1, {0}, "Sum(d,[0],keep_dims)"},
+      {-1, {0}, 2, {1, 3}, 2, {4, 3}, "Sum(d,[0],keep_dims)"},
+      {-1, {0}, 1, {3}, 2, {2, 3}, "Sum(d,[0])"},
+      {-1, {0}, 2, {2, 1}, 1, {3}, "Sum(d,[1],keep_dims)"},
+      {-1, {0}, 2, {2, 1}, -1, {0}, dynamic},
+      {2, {2, 3}, -1, {0}, 2, {2, 3}, dynamic},
+      {-1, {0}, -1, {0}, 1, {3}, dynamic},
+      {-1, {0}, -1, {0}, 0, {0}, "d"},
+      {1, {3}, 2, {2, 3}, 1, {1}, dynamic},                          /* these contradict each other: nothing is known */
+      {1, {3}, 1, {1}, 2, {2, 3}, dynamic},
+      {3, {4, 2, 3}, 2, {1, 3}, 3, {4, 2, 3}, "Reshape(Sum(d,[0,1]),[1,3])"},
+      {3, {4, 2, 3}, 2, {2, 3}, 3, {4, 2, 3}, "Sum(d,[0])"},
+      {3, {4, 2, 3}, 1, {1}, 3, {4, 2, 3}, "Reshape(Sum(d,[0,1,2]),[1])"},
+      {2, {1, 3}, 1, {3}, 2, {1, 1}, "Reshape(d,[3])"},              /* one element each: nothing to add up */
+      {3, {1, 2, 3}, 2, {1, 3}, 3, {1, 2, 3}, "Reshape(Sum(d,[0,1]),[1,3])"},
+      {3, {2, 1, 3}, 1, {3}, 3, {2, 1, 3}, "Sum(d,[0,1])"},
+      {0, {0}, 0, {0}, -1, {0}, "d"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    RECORDER;
+    hr_value_t d = named(&r, "d", HR_F32, rows[i].rd, rows[i].d), x = named(&r, "x", HR_F32, rows[i].rx, rows[i].x),
+               y = named(&r, "y", HR_F32, rows[i].ry, rows[i].y), v = hr_emit_reduce_to(g, d, x, y);
+    const size_t compared = rows[i].formula == dynamic ? sizeof dynamic - 1 : sizeof record_of(v)->text;
+    if (!HR_CHECK(v.node && strncmp(record_of(v)->text, rows[i].formula, compared) == 0))
+      printf("  row %zu: %s\n", i, v.node ? record_of(v)->text : "");
+    rec_end(&r);
+  }
+}
+
+HR_TEST(numbers_that_int32_holds) {
+  static const struct { int64_t values[3]; hr_dtype_t type; } rows[] = {{{INT32_MAX, INT32_MIN, 0}, HR_I32},
+                                                                        {{INT64_C(2147483648), 0, 0}, HR_I64},
+                                                                        {{0, 0, INT64_C(-2147483649)}, HR_I64}};
+  for (int i = 0; i < 3; ++i) {
+    RECORDER;
+    hr_value_t v = hr_emit_const_i32s(g, rows[i].values, 3);
+    HR_REQUIRE(v.node);
+    HR_CHECK_EQ_I64(record_of(v)->dtype, rows[i].type);
+    rec_end(&r);
+  }
+}
+
+HR_TEST(what_is_not_there_is_not_asked_for) {
+  static const int inputs[] = {-1, 2, 3};
+  for (int i = 0; i < 3; ++i) {
+    RECORDER;
+    HR_CHECK(!hr_grad_input(g, inputs[i]).node && strstr(hr_status_message(g->failure), "asks for an input that is not there"));
+    rec_end(&r);
+    rec_begin(&r);
+    HR_CHECK(!hr_grad_output(g, inputs[i] - (i > 0)).node && strstr(hr_status_message(g->failure), "asks for an output that is not there"));
+    rec_end(&r);
+    rec_begin(&r);
+    hr_value_t a = named(&r, "a", HR_F32, DIMS(2));
+    hr_grad_give(g, inputs[i], a);
+    HR_CHECK(strstr(hr_status_message(g->failure), "gives for an input that is not there"));
+    rec_end(&r);
+    rec_begin(&r);
+    a = named(&r, "a", HR_F32, DIMS(2));
+    hr_grad_give_slices(g, inputs[i], a, a, a);
+    HR_CHECK(strstr(hr_status_message(g->failure), "gives incomplete slices"));
+    rec_end(&r);
+    rec_begin(&r);
+    a = named(&r, "a", HR_F32, DIMS(2));
+    hr_grad_give_slices(g, 0, i == 0 ? HR_NO_VALUE : a, i == 1 ? HR_NO_VALUE : a, i == 2 ? HR_NO_VALUE : a);
+    HR_CHECK(strstr(hr_status_message(g->failure), "gives incomplete slices"));
+    rec_end(&r);
+  }
+}
+
 HR_TEST_MAIN()
