@@ -248,13 +248,13 @@ static bool make_pieces(hr_near_link_t* link, const char* sizes) {
   return !status;
 }
 
-/* As many bytes as there are, of those that the message lacks. */
+/* As many bytes as there are, of a message that has none yet. */
 static size_t fill_pieces(hr_near_link_t* link, const char* from, size_t n) {
   size_t left = n;
   while (left && link->piece < link->message.count) {
     const hr_slice_t* s = &link->message.slices[link->piece];
-    const size_t room = s->size - link->at, step = left < room ? left : room;
-    memcpy((char*)(uintptr_t)s->data + link->at, from, step);
+    const size_t step = left < s->size ? left : s->size;
+    memcpy((char*)(uintptr_t)s->data, from, step);
     from += step;
     left -= step;
     skip_slices(&link->message, &link->piece, &link->at, step);
@@ -338,11 +338,10 @@ static bool take_frames(hr_near_link_t* link) {
     const uint64_t have = link->end - link->start, skip = have < link->skipped ? have : link->skipped;
     link->start += (size_t)skip;
     link->skipped -= skip;
-    if (link->text || link->skipped) break; /* a message is under way, and has had all there is */
-    if (!take_frame(link, &more)) return false;
+    if (!take_frame(link, &more)) return false; /* while a message is under way, it has had all there is */
   }
   if (link->start == link->end) link->start = link->end = 0;
-  else if (link->start > 0 && BUFFER_BYTES - link->end < BUFFER_BYTES / 2) {
+  else if (BUFFER_BYTES - link->end < BUFFER_BYTES / 2) {
     memmove(link->buffer, link->buffer + link->start, link->end - link->start);
     link->end -= link->start;
     link->start = 0;

@@ -301,7 +301,7 @@ HR_TEST(workers_are_told_what_the_configuration_says) {
   close_calls(&k);
 }
 
-/* A ClusterDef that calls the tasks trainer 0 and store 1, behind the tag of ConfigProto.cluster_def. */
+/* A ClusterDef that calls the tasks trainer 2 and store 1, behind the tag of ConfigProto.cluster_def. */
 static void write_own_cluster(hr_writer_t* w, const calls_t* k) {
   static const char* const names[] = {"trainer", "store"};
   hr_writer_mark_t cluster = hr_writer_begin(w, 14, 100);
@@ -309,7 +309,7 @@ static void write_own_cluster(hr_writer_t* w, const calls_t* k) {
     hr_writer_mark_t job = hr_writer_begin(w, 1, 50);
     hr_writer_str(w, 1, hr_str(names[i]));
     hr_writer_mark_t task = hr_writer_begin(w, 2, 30);
-    hr_writer_i64(w, 1, i);
+    hr_writer_i64(w, 1, 2 - i);
     hr_writer_str(w, 2, hr_str(k->c.tasks[i].address));
     hr_writer_end(w, task, 30);
     hr_writer_end(w, job, 50);
@@ -331,7 +331,7 @@ HR_TEST(a_cluster_of_the_client_s_own) {
       if (HR_CHECK_OK(create_with(&k, hr_strbuf_view(&config), hr_str(target), &asked))) {
         const hr_str_t request = hr_strbuf_view(&asked), def = compare_field(request, HR_KEY_SPAN(2));
         HR_CHECK_EQ_I64(compare_number(request, HR_KEY_VARINT(3)), !shares); /* else its variables would meet other clusters' */
-        HR_CHECK_VIEW(compare_field(request, HR_KEY_SPAN(5)), "/job:trainer/replica:0/task:0");
+        HR_CHECK_VIEW(compare_field(request, HR_KEY_SPAN(5)), "/job:trainer/replica:0/task:2");
         HR_CHECK_VIEW(compare_field(def, HR_KEY_SPAN(2)), "store");
         HR_CHECK_EQ_I64(compare_number(def, HR_KEY_VARINT(3)), 1);
         HR_CHECK_EQ_I64(count_fields(compare_field(def, HR_KEY_SPAN(1)), HR_KEY_SPAN(1)), 2);

@@ -456,13 +456,13 @@ HR_TEST(the_buffer_is_used_again_and_again) {
   end_t e;
   hr_strbuf_t b;
   char text[16000];
-  static const size_t steps[] = {1000, 5000, 15999, 16024, 16025, 32767, 32768, 33000, 65535, 65536, 80120};
+  static const size_t steps[] = {1000, 5000, 15999, 16024, 16025, 32767, 32768, 33000, 65535, 65536, 80120, 192288};
   hr_strbuf_init(&b);
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < 12; ++i) {
     memset(text, 'a' + i, sizeof text);
     add_frame(&b, (hr_near_head_t){.kind = HR_NEAR_CALL, .number = (uint32_t)i}, (hr_str_t){text, sizeof text}, NULL, 0, NULL, 0);
   }
-  HR_CHECK_EQ_U64(b.size, 80120);
+  HR_CHECK_EQ_U64(b.size, 192288);
   if (!open_end(&e, &calls, INT64_MAX)) return;
   for (size_t s = 0; s < sizeof steps / sizeof *steps; ++s) {
     for (size_t at = 0; at < b.size; at += steps[s]) {
@@ -470,7 +470,7 @@ HR_TEST(the_buffer_is_used_again_and_again) {
       ready(&e, EPOLLIN);
       HR_CHECK(e.link.start == 0 || (1 << 16) - e.link.end >= 1 << 15); /* a whole head always fits behind */
     }
-    HR_CHECK_EQ_I64(e.count, 5);
+    HR_CHECK_EQ_I64(e.count, 12);
     for (int i = 0; i < e.count; ++i)
       HR_CHECK(e.came[i].head.number == (uint32_t)i && strspn(e.came[i].text, (char[]){(char)('a' + i), 0}) == sizeof text);
     HR_CHECK(e.link.start == 0 && e.link.end == 0);
@@ -507,6 +507,30 @@ HR_TEST(a_link_reads_so_often_at_a_time) {
   close_end(&e);
 }
 
+/* A piece that has some of its bytes counts for the rest of them: what has been read is all there was, or not. */
+HR_TEST(a_link_reads_on_while_there_may_be_more) {
+  static size_t threes[40];
+  end_t e;
+  hr_strbuf_t b;
+  fill_pattern();
+  hr_strbuf_init(&b);
+  for (int i = 0; i < 40; ++i) threes[i] = 3;
+  for (uint64_t number = 1; number <= 2; ++number)
+    add_frame(&b, hr_near_head(number, HR_NEAR_CALL), HR_STR("x"), threes, 40, threes, 40);
+  const size_t head = b.size / 2 - 120;
+  for (size_t more = 0; more < 120; ++more) {
+    if (!open_end(&e, &calls, INT64_MAX)) return;
+    feed(&e, b.data, head + more);
+    ready(&e, EPOLLIN);
+    feed(&e, b.data + head + more, b.size - head - more);
+    ready(&e, EPOLLIN);
+    HR_CHECK_EQ_I64(e.count, 2);
+    HR_CHECK_EQ_I64(bytes_there(&e), 0);
+    close_end(&e);
+  }
+  hr_strbuf_deinit(&b);
+}
+
 /* --- what is no frame ----------------------------------------------------------------------------------------------------------------- */
 
 static void check_frame(hr_near_head_t head, const uint64_t* sizes, int count, bool is_good) {
@@ -535,6 +559,7 @@ HR_TEST(heads_within_their_limits) {
               HR_NEAR_PIECES_MOST, true);
   check_frame((hr_near_head_t){.kind = HR_NEAR_CALL, .pieces = HR_NEAR_PIECES_MOST + 1, .bytes = HR_NEAR_PIECES_MOST + 1}, ones,
               HR_NEAR_PIECES_MOST + 1, false);
+  check_frame((hr_near_head_t){.kind = HR_NEAR_CALL, .pieces = 1, .bytes = 1}, ones, 1, true);
   check_frame((hr_near_head_t){.kind = HR_NEAR_CALL, .pieces = 0, .bytes = 1}, NULL, 0, false);
   check_frame((hr_near_head_t){.kind = HR_NEAR_CALL, .pieces = 1, .bytes = 0}, ones, 1, false);
 }

@@ -549,6 +549,23 @@ HR_TEST(who_waits_for_nothing_is_not_asked) {
   close_house();
 }
 
+HR_TEST(a_port_has_one_listener) {
+  if (open_house(NULL)) {
+    hr_near_listener_t* second = NULL;
+    char says[100];
+    snprintf(says, sizeof says, "no socket for tasks of this machine beside port %d: ", port_of_test());
+    HR_CHECK_CODE(hr_near_listener_open(port_of_test(), NULL, hold, &house, &second), HR_UNAVAILABLE, says);
+    HR_CHECK(second == NULL);
+    const int fd = visit(); /* the first one hears on */
+    put(fd, hr_near_head(1, HR_NEAR_CALL), "deaf", 0);
+    wait_for(&house.count, 1);
+    hr_near_listener_reply(house.held[0], NULL, NULL);
+    get(fd, 1, HR_NEAR_ANSWER, HR_OK, "", 0);
+    (void)close(fd);
+  }
+  close_house();
+}
+
 HR_TEST(a_server_that_stops) {
   if (open_house(NULL)) {
     const int fd = visit();
@@ -558,7 +575,7 @@ HR_TEST(a_server_that_stops) {
     hr_near_listener_refuse(house.l);
     HR_CHECK_EQ_I64(house.cancelled, 1);
     HR_CHECK(!hr_near_channel_open(port_of_test()));
-    put(fd, hr_near_head(3, HR_NEAR_CALL), "hold", 5);
+    put(fd, hr_near_head(3, HR_NEAR_CALL), "hold", 5); /* the link is still there */
     get(fd, 3, HR_NEAR_ANSWER, HR_UNAVAILABLE, "the server has stopped", 0);
     HR_CHECK_EQ_I64(house.count, 2);
     reply_bytes(house.held[0], 3);

@@ -161,6 +161,8 @@ HR_TEST(options_of_steps) {
       {{0}, 0, BYTES("")},
       {{.trace_level = 3}, 0, BYTES("\x08\x03")},
       {{.timeout_ms = 50000}, 0, BYTES("\x10\xd0\x86\x03")},
+      {{.timeout_ms = -1}, 60000, BYTES("\x10\xe0\xd4\x03")},
+      {{.timeout_ms = -1}, 0, BYTES("")},
       {{.output_partition_graphs = true}, 0, BYTES("\x28\x01")},
       {{0}, 60000, BYTES("\x10\xe0\xd4\x03")},
       {{.timeout_ms = 1000, .trace_level = 1, .output_partition_graphs = true}, 60000, BYTES("\x08\x01\x10\xe8\x07\x28\x01")}};
@@ -272,7 +274,9 @@ HR_TEST(servers_that_are_away_are_asked_again) {
     for (int i = 0; i < 4; ++i) {
       p.stage.lines[HR_MASTER_RunStep] = (stage_line_t){.code = rows[i].code, .says = "away"};
       stage_forget(&p.stage);
-      HR_CHECK_CODE(run_once(&p), rows[i].code, "away");
+      hr_status_t status = run_once(&p);
+      HR_CHECK(!strstr(hr_status_message(status), "no answer")); /* it is there, and has been */
+      HR_CHECK_CODE(status, rows[i].code, "away");
       HR_CHECK_EQ_I64(stage_count(&p.stage, HR_MASTER_RunStep), rows[i].calls);
       const int64_t id = compare_number(p.stage.heard[0].request, HR_KEY_VARINT(8));
       for (int j = 1; j < rows[i].calls; ++j) HR_CHECK_EQ_I64(compare_number(p.stage.heard[j].request, HR_KEY_VARINT(8)), id);
@@ -289,6 +293,19 @@ HR_TEST(answers_about_sessions) {
       p.stage.lines[HR_MASTER_CreateSession] = bad[i];
       HR_CHECK_CODE(run_once(&p), i ? HR_INVALID_ARGUMENT : HR_INTERNAL, "");
       HR_CHECK(stage_count(&p.stage, HR_MASTER_CreateSession) == i + 1 && stage_count(&p.stage, HR_MASTER_RunStep) == 0);
+    }
+    for (int i = 0; i < 3; ++i) { /* who waits for a server is told for which */
+      char says[150];
+      const stage_line_t line = {.code = i == 1 ? HR_INTERNAL : HR_DEADLINE_EXCEEDED, .says = "late"};
+      bool done = false;
+      snprintf(says, sizeof says, "no answer from grpc://%s, or not from all of its cluster, in %d ms: late", p.stage.address,
+               i ? 10000 : 0);
+      p.stage.lines[HR_MASTER_CreateSession] = p.stage.lines[HR_MASTER_Reset] = line;
+      hr_status_t status = i ? hr_session_reset(hr_str(p.target), NULL, 0, &done) : run_once(&p);
+      HR_CHECK_EQ_I64(hr_status_code(status), line.code);
+      HR_CHECK_EQ_I64(strstr(hr_status_message(status), says) != NULL, i != 1);
+      HR_CHECK(i != 1 || !strstr(hr_status_message(status), "no answer"));
+      hr_status_release(status);
     }
     HR_CHECK_OK(hr_session_close(p.s)); /* nothing to close there */
     HR_CHECK_EQ_I64(stage_count(&p.stage, HR_MASTER_CloseSession), 0);

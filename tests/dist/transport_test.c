@@ -39,6 +39,12 @@ static void serve_echo(void* arg, hr_request_t* r) {
     transport->reply(r, NULL, &m);
   } else if (hr_str_is(r->method, "/test/fail")) {
     transport->reply(r, HR_ERROR(FAILED_PRECONDITION, "no %% and \xc3\xa4, line\nbreak"), NULL);
+  } else if (hr_str_is(r->method, "/test/say")) { /* what was sent, as a failure */
+    char* text = NULL;
+    size_t size = 0;
+    HR_CHECK_OK(hr_message_join(&r->message, &text, &size));
+    transport->reply(r, HR_ERROR(OUT_OF_RANGE, "%s", text), NULL);
+    hr_free(text);
   } else if (hr_str_is(r->method, "/test/hold")) {
     r->cancelled = held_cancelled;
     atomic_fetch_add(&s->held, 1);
@@ -332,6 +338,27 @@ SUITE(stop)
 SUITE(limits)
 SUITE(taken_port)
 SUITE(flood)
+
+#ifndef __SANITIZE_THREAD__
+HR_TEST(far_failures_say_so_much_at_most) { /* trailers are limited to 8 KiB */
+  static const int sizes[] = {1, 1000, 3071, 3072, 3073, 8000};
+  echo_server_t s;
+  HR_REQUIRE_OK(hr_transport_far(&transport));
+  HR_REQUIRE(start_server(&s, 0, NULL));
+  hr_channel_t* c = connect_to(s.port);
+  for (int i = 0; i < 6; ++i) {
+    char text[8001];
+    memset(text, 'm', sizeof text);
+    text[sizes[i]] = 0;
+    hr_status_t status = call_text(c, "/test/say", text, 10000, false, NULL);
+    HR_CHECK_EQ_I64(hr_status_code(status), HR_OUT_OF_RANGE);
+    HR_CHECK_EQ_U64(strspn(hr_status_message(status), "m"), sizes[i] < 3072 ? sizes[i] : 3072);
+    hr_status_release(status);
+  }
+  transport->disconnect(c);
+  transport->stop(s.listener, 100);
+}
+#endif
 
 HR_TEST(unknown_protocol) {
   const hr_transport_t* t;

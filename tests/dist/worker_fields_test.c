@@ -195,6 +195,7 @@ HR_TEST(a_run_answers_what_was_asked_for) {
       if (rows[i].stats) good = HR_CHECK(memmem(stats.data, stats.size, "y = Neg", 7) != NULL) && good;
       if (rows[i].graphs) good = HR_CHECK(memmem(graph.data, graph.size, "Neg", 3) != NULL) && good;
       HR_CHECK(has_field(&f, HR_KEY_SPAN(3)) && !has_field(&f, HR_KEY_VARINT(5)) && !has_field(&f, HR_KEY_VARINT(HR_WORKER_SETTLED)));
+      HR_CHECK_EQ_U64(compare_field(out, HR_KEY_SPAN(3)).size, 0);
       if (!good) printf("  row %d\n", (int)i);
     }
   }
@@ -476,4 +477,168 @@ HR_TEST(devices_are_described) {
   }
   close_fields(&f);
 }
+/* --- limits of peers, tables of steps, names ------------------------------------------------------------------------------------------ */
+
+static void start_as(fields_t* f, hr_exchange_call_t* c, const char* peer, int64_t step) {
+  hr_writer_t w = recv_request(step, key_of(f, "y:0"), 0);
+  memset(c, 0, sizeof *c);
+  hr_exchange_call_t model;
+  hr_exchange_start(f->w, &model, HR_WORKER_GetStatus, HR_STR("")); /* for its `done` */
+  HR_CHECK(hr_exchange_wait(&model, 20000));
+  hr_mutex_init(&c->mu);
+  hr_cond_init(&c->ended);
+  c->call = (hr_worker_call_t){.method = HR_WORKER_RecvTensor, .done = model.call.done, .peer = hr_str(peer)};
+  hr_exchange_end(&model);
+  HR_CHECK_OK(hr_message_of_bytes(hr_alloc_copy(w.data, w.size), w.size, &c->call.request));
+  hr_strbuf_deinit(&w);
+  hr_worker_call(f->w, &c->call);
+}
+
+HR_TEST(requests_of_one_peer_have_a_limit_of_bytes) {
+  fields_t f;
+  hr_exchange_call_t calls[3], refused, others[2];
+  if (open_fields(&f)) {
+    hr_writer_t w = recv_request(1, key_of(&f, "y:0"), 0);
+    const int64_t each = (int64_t)w.size;
+    char says[120];
+    hr_strbuf_deinit(&w);
+    f.w->options.max_peer_bytes = 3 * each;
+    for (int round = 0; round < 2; ++round) { /* what has ended counts no more */
+      for (int i = 0; i < 3; ++i) start_as(&f, &calls[i], "one", 1);
+      start_as(&f, &others[0], "two", 1);
+      start_as(&f, &others[1], "", 1); /* this task's own master */
+      start_as(&f, &refused, "one", 1);
+      snprintf(says, sizeof says, "requests of %lld bytes at a time from one peer, the limit is %lld", (long long)(4 * each),
+               (long long)(3 * each));
+      if (HR_CHECK(hr_exchange_wait(&refused, 20000))) HR_CHECK_CODE(hr_status_retain(refused.status), HR_RESOURCE_EXHAUSTED, says);
+      hr_exchange_end(&refused);
+      HR_CHECK(!calls[0].done && !calls[1].done && !calls[2].done && !others[0].done && !others[1].done);
+      hr_strbuf_init(&w);
+      hr_writer_i64(&w, 1, 1);
+      HR_CHECK_OK(ask(&f, HR_WORKER_CleanupGraph, &w));
+      for (int i = 0; i < 3; ++i) {
+        HR_CHECK(hr_exchange_wait(&calls[i], 20000));
+        hr_exchange_end(&calls[i]);
+      }
+      for (int i = 0; i < 2; ++i) {
+        HR_CHECK(hr_exchange_wait(&others[i], 20000));
+        hr_exchange_end(&others[i]);
+      }
+    }
+  }
+  close_fields(&f);
+}
+
+HR_TEST(steps_that_are_only_asked_about_fill_half_of_the_table) {
+  enum { MOST = 65536 };
+  fields_t f;
+  hr_worker_step_t* step = NULL;
+  if (open_fields(&f)) {
+    for (int64_t id = 1; id <= MOST; ++id) {
+      const bool is_half = id == MOST / 2 + 1;
+      if (is_half) HR_CHECK_CODE(hr_worker_step_get(f.w, id, false, &step), HR_RESOURCE_EXHAUSTED, "32768 steps are known here");
+      if (!HR_CHECK_OK(hr_worker_step_get(f.w, id, id > MOST / 2, &step))) break;
+      hr_worker_step_release(step); /* the table's reference is left */
+    }
+    HR_CHECK_CODE(hr_worker_step_get(f.w, MOST + 1, true, &step), HR_RESOURCE_EXHAUSTED, "65536 steps are known here");
+    HR_CHECK_OK(hr_worker_step_get(f.w, 7, false, &step)); /* is there */
+    HR_CHECK(step->id == 7 && f.w->steps.count == MOST);
+    hr_worker_step_release(step);
+    hr_worker_step_remove_of(f.w, NULL, NULL);
+    HR_CHECK_EQ_I64(f.w->steps.count, 0);
+  }
+  close_fields(&f);
+}
+
+HR_TEST(steps_that_nobody_claims_go) {
+  fields_t f;
+  hr_worker_step_t *a = NULL, *b = NULL, *again = NULL;
+  if (open_fields(&f) && HR_CHECK_OK(open_session(&f, "s", 0, false))) {
+    uintptr_t session;
+    HR_REQUIRE(hr_map_find(&f.w->sessions, HR_STR("s"), &session));
+    HR_CHECK_OK(hr_worker_step_get(f.w, 1, false, &a));
+    HR_CHECK_OK(hr_worker_step_get(f.w, 1, false, &again));
+    HR_CHECK(a == again);
+    hr_worker_step_leave(again); /* another one is still there */
+    HR_CHECK_EQ_I64(f.w->steps.count, 1);
+    hr_worker_step_leave(a);
+    HR_CHECK_EQ_I64(f.w->steps.count, 0);
+    hr_worker_step_leave(NULL);
+    HR_CHECK_OK(hr_worker_step_get(f.w, 1, true, &a));
+    HR_CHECK_OK(hr_worker_step_get(f.w, 2, true, &b));
+    hr_worker_step_claim(a, (hr_worker_session_t*)session);
+    HR_CHECK(a->session == (hr_worker_session_t*)session && !b->session);
+    HR_CHECK(hr_worker_step_settle(f.w, b) && !hr_worker_step_settle(f.w, b)); /* nothing is left of it */
+    HR_CHECK_EQ_I64(f.w->steps.count, 1);
+    hr_worker_step_release(b);
+    hr_worker_step_leave(a);
+    HR_CHECK_EQ_I64(f.w->steps.count, 1); /* whoever claimed it ends it */
+    static const int64_t ages_s[] = {0, 58, 61, 1000};
+    for (int64_t i = 0; i < 4; ++i) {
+      HR_CHECK_OK(hr_worker_step_get(f.w, 10 + i, true, &b));
+      b->since_ns -= ages_s[i] * INT64_C(1000000000);
+      hr_worker_step_release(b);
+    }
+    a->since_ns -= INT64_C(100000000000);
+    hr_worker_step_remove_unclaimed(f.w); /* after a minute */
+    HR_CHECK_EQ_I64(f.w->steps.count, 3);
+    uintptr_t found;
+    for (int64_t i = 0; i < 4; ++i)
+      HR_CHECK_EQ_I64(hr_map_find_ptr(&f.w->steps, (const void*)(uintptr_t)(10 + i), &found), ages_s[i] < 60);
+    hr_worker_step_remove_of(f.w, (hr_worker_session_t*)session, NULL);
+    HR_CHECK_EQ_I64(f.w->steps.count, 2);
+  }
+  close_fields(&f);
+}
+
+/* A client's own cluster calls this task store 1: devices of the session go by that name, with the same incarnation and memory. */
+HR_TEST(sessions_with_a_cluster_of_their_own) {
+  fields_t f;
+  if (open_fields(&f)) {
+    hr_writer_t w = text_request(1, "own");
+    hr_writer_mark_t def = hr_writer_begin(&w, 2, 100);
+    hr_writer_mark_t cluster = hr_writer_begin(&w, 1, 80), job = hr_writer_begin(&w, 1, 60);
+    hr_writer_str(&w, 1, HR_STR("store"));
+    for (int64_t i = 0; i < 2; ++i) {
+      hr_writer_mark_t task = hr_writer_begin(&w, 2, 20);
+      hr_writer_i64(&w, 1, i);
+      hr_writer_str(&w, 2, i ? HR_STR("here:1") : HR_STR("there:1"));
+      hr_writer_end(&w, task, 20);
+    }
+    hr_writer_end(&w, job, 60);
+    hr_writer_end(&w, cluster, 80);
+    hr_writer_str(&w, 2, HR_STR("store"));
+    hr_writer_i64(&w, 3, 1);
+    hr_writer_end(&w, def, 100);
+    uintptr_t found = 0;
+    if (HR_CHECK_OK(ask(&f, HR_WORKER_CreateWorkerSession, &w)) && HR_CHECK(hr_map_find(&f.w->sessions, HR_STR("own"), &found))) {
+      const hr_worker_session_t* s = (const hr_worker_session_t*)found;
+      const hr_device_t *own = s->devices->devices[0], *real = hr_worker_devices(f.w)->devices[0];
+      HR_CHECK_EQ_I64(s->devices->count, hr_worker_devices(f.w)->count);
+      HR_CHECK_STR(own->name, "/job:store/replica:0/task:1/device:CPU:0");
+      HR_CHECK(own->incarnation == real->incarnation && own->memory_limit == real->memory_limit && !own->is_remote);
+      HR_CHECK(s->cluster != f.w->cluster && s->cluster->self == 1 && s->master < 0);
+    }
+    HR_CHECK_OK(close_session(&f, "own"));
+    HR_CHECK_EQ_I64(f.w->sessions.count, 0);
+  }
+  close_fields(&f);
+}
+
+HR_TEST(isolated_sessions_are_confined_as_the_worker_is) {
+  for (int isolated = 0; isolated < 2; ++isolated) {
+    fields_t f;
+    memset(&f, 0, sizeof f);
+    hr_strbuf_init(&f.out);
+    const hr_worker_options_t o = {.is_confined = true, .root = HR_STR("")};
+    if (HR_CHECK(hr_exchange_worker("ps", &o, &f.cluster, &f.w)) && HR_CHECK_OK(open_session(&f, "s", 0, isolated))) {
+      uintptr_t found = 0;
+      HR_REQUIRE(hr_map_find(&f.w->sessions, HR_STR("s"), &found));
+      hr_resources_t* r = ((hr_worker_session_t*)found)->resources;
+      HR_CHECK_CODE(hr_resources_check_path(r, "/etc/passwd"), HR_PERMISSION_DENIED, "has no root folder");
+    }
+    close_fields(&f);
+  }
+}
+
 HR_TEST_MAIN()
