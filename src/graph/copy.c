@@ -46,24 +46,30 @@ static hr_status_t copy_feed_name(hr_graph_t* g, hr_value_t v, int index, hr_str
   return made ? NULL : hr_status_out_of_memory();
 }
 
+/* An ARG node and its arrays. */
+typedef struct {
+  hr_node_t node;
+  hr_attr_t values[2];
+  int32_t type;
+  const hr_pshape_t* shape;
+} copy_arg_t;
+
 static hr_status_t copy_feed(copy_t* k, int32_t index) {
   hr_graph_t* g = k->c->graph;
   hr_value_t v = k->request->feeds[index];
-  hr_node_t* n = hr_arena_array(&g->arena, 1, sizeof *n);
-  hr_attr_t* values = hr_arena_array(&g->arena, 2, sizeof *values);
-  int32_t* type = hr_arena_array(&g->arena, 1, sizeof *type);
-  const hr_pshape_t** shape = hr_arena_array(&g->arena, 1, sizeof *shape);
-  if (!n || !values || !type || !shape) return hr_status_out_of_memory();
+  copy_arg_t* made = hr_arena_array(&g->arena, 1, sizeof *made);
+  if (!made) return hr_status_out_of_memory();
+  hr_node_t* n = &made->node;
   HR_TRY(copy_feed_name(g, v, index, &n->name));
-  *type = hr_dtype_base(hr_value_type(v));
-  *shape = hr_value_shape(v);
-  values[0] = (hr_attr_t){.kind = HR_ATTR_TYPE, .u.type = *type};
-  values[1] = (hr_attr_t){.kind = HR_ATTR_INT, .u.i = index};
-  n->attrs = (hr_node_attrs_t){.def = &copy_arg_def, .values = values};
+  made->type = hr_dtype_base(hr_value_type(v));
+  made->shape = hr_value_shape(v);
+  made->values[0] = (hr_attr_t){.kind = HR_ATTR_TYPE, .u.type = made->type};
+  made->values[1] = (hr_attr_t){.kind = HR_ATTR_INT, .u.i = index};
+  n->attrs = (hr_node_attrs_t){.def = &copy_arg_def, .values = made->values};
   n->device = HR_STR("");
   n->output_count = 1;
-  n->output_types = type;
-  n->shapes = shape;
+  n->output_types = &made->type;
+  n->shapes = &made->shape;
   k->c->feeds[index] = n;
   k->fed[v.node->id] = 1;
   copy_enter(g, n);

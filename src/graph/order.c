@@ -34,18 +34,22 @@ static void order_release(order_t* o, const hr_node_t* n) {
   for (int64_t i = 0; i < n->control_consumers.count; ++i) order_done_one(o, n->control_consumers.data[i]);
 }
 
+/* What a node that was not ordered waits for. */
+static hr_node_t* order_blocker(const order_t* o, const hr_node_t* n) {
+  for (int i = 0; i < n->input_count; ++i) {
+    hr_node_t* from = n->inputs[i].node;
+    if (from && o->pending[from->id] > 0 && !hr_order_is_back_edge(from, n)) return from;
+  }
+  for (int i = 0; i < n->control_count; ++i)
+    if (o->pending[n->controls[i]->id] > 0) return n->controls[i];
+  return NULL;
+}
+
 static hr_status_t order_cycle(const order_t* o, hr_node_t* const* nodes, int64_t count) {
-  hr_node_t* on = NULL;
-  for (int64_t i = 0; i < count && !on; ++i)
-    if (o->pending[nodes[i]->id] > 0) on = nodes[i];
-  for (int64_t step = 0; step < count;
-       ++step) { /* backwards along unordered edges: after so many steps we are on a cycle, not behind one */
-    hr_node_t* before = NULL;
-    for (int i = 0; i < on->input_count && !before; ++i)
-      if (on->inputs[i].node && o->pending[on->inputs[i].node->id] > 0 && !hr_order_is_back_edge(on->inputs[i].node, on))
-        before = on->inputs[i].node;
-    for (int i = 0; i < on->control_count && !before; ++i)
-      if (o->pending[on->controls[i]->id] > 0) before = on->controls[i];
+  while (o->pending[(*nodes)->id] == 0) ++nodes;
+  hr_node_t* on = *nodes;
+  for (int64_t step = 0; step < count; ++step) { /* after so many steps we are on a cycle, not behind one */
+    hr_node_t* before = order_blocker(o, on);
     if (!before) break;
     on = before;
   }
