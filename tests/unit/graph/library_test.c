@@ -196,6 +196,63 @@ HR_TEST(maps_have_no_order_and_lists_have) {
     if (!HR_CHECK(same(rows[i].a, rows[i].b) == rows[i].want)) printf("in row %d\n", (int)i);
 }
 
+/* A field of two spans, below the fields that lead to it: the spans in one order or the other. */
+static void twice(hr_writer_t* w, const uint32_t* path, bool turned) {
+  if (path[1]) {
+    hr_writer_mark_t mark = hr_writer_begin(w, path[0], 64);
+    twice(w, path + 1, turned);
+    hr_writer_end(w, mark, 64);
+  } else {
+    hr_writer_bytes(w, path[0], turned ? "\x10\x02" : "\x10\x01", 2);
+    hr_writer_bytes(w, path[0], turned ? "\x10\x01" : "\x10\x02", 2);
+  }
+}
+
+HR_TEST(which_fields_are_maps) {
+  static const struct {
+    uint32_t path[6];
+    bool is_map;
+  } rows[] = {{{1}, false},
+              {{2}, false},
+              {{3}, false},
+              {{4}, true},
+              {{5}, true},
+              {{6}, true},
+              {{7}, true},
+              {{8}, true},
+              {{9}, false},
+              {{1, 3}, false},
+              {{3, 3}, false},
+              {{3, 5}, true},
+              {{4, 2}, false},
+              {{5, 1}, false},
+              {{5, 2}, false},
+              {{5, 2, 1}, false},
+              {{5, 2, 10}, false},
+              {{5, 2, 2}, false},
+              {{5, 2, 1, 9}, false},
+              {{5, 2, 1, 2}, false},
+              {{5, 2, 10, 1}, false},
+              {{5, 2, 10, 2}, true},
+              {{5, 2, 1, 9, 2}, true},
+              {{7, 2}, false},
+              {{7, 2, 1}, true},
+              {{7, 2, 2}, false},
+              {{3, 5, 2, 10, 2}, true},
+              {{7, 1}, false},
+              {{8, 2}, false}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    hr_writer_t a, b;
+    hr_strbuf_init(&a);
+    hr_strbuf_init(&b);
+    twice(&a, rows[i].path, false);
+    twice(&b, rows[i].path, true);
+    if (!HR_CHECK(hr_function_same(hr_strbuf_view(&a), hr_strbuf_view(&b)) == rows[i].is_map)) printf("in row %d\n", (int)i);
+    hr_strbuf_deinit(&a);
+    hr_strbuf_deinit(&b);
+  }
+}
+
 /* A function given to a function given to ...: `depth` of them, the first `lists` in lists; the innermost has two attrs in either order. */
 static void nested(char* text, size_t size, int depth, int lists, bool turned) {
   size_t at = (size_t)snprintf(text, size, "node_def { attr { key: 'f' value { ");
