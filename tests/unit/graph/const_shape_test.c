@@ -163,7 +163,7 @@ HR_TEST(every_slice_of_a_shape) {
       snprintf(what, sizeof what, "[%d:%d:%d] of %d with masks %d", begin, end, stride, length, masks);
       hr_node_t* n = slice(
           g, x[length],
-          &(slice_t){numbers[begin + REACH], numbers[end + REACH], numbers[stride + REACH], (masks & 1) * 3, masks & 2 ? 1 : 2, 0, 0, 0});
+          &(slice_t){numbers[begin + REACH], numbers[end + REACH], numbers[stride + REACH], masks & 1 ? 1 : 2, masks & 2 ? 1 : 2, 0, 0, 0});
       check_dims(g, n, count, want, what);
     }
   hr_graph_destroy(g);

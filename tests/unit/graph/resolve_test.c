@@ -156,6 +156,7 @@ HR_TEST(inputs_divide_among_arguments) {
       {"RSame", "", NULL, 0, {NO_ATTR}, "value for attr 'N' of 0 must be at least minimum 1; op 'RSame'"},
       {"RTwo", "ff", NULL, 0, {NO_ATTR}, "cannot tell how the inputs divide among arguments: give attr 'N' or 'M'"},
       {"RTwo", "ff", NULL, 1, {hr_at_int("M", 2)}, "0,2|N=0,M=2|float,float||0|b,b"},
+      {"RTwo", "ff", NULL, 1, {hr_at_int("N", 0)}, "0,2|N=0,M=2|float,float||0|b,b"},
       {"RTwo", "fff", LISTS(1, 2), 0, {NO_ATTR}, "1,2|N=1,M=2|float,float,float||0|a,b,b"},
       {"RMixed", "fiifbb", NULL, 1, {hr_at_int("N", 2)}, "1,2,2,1|N=2,Ts=[float, bool]|float,int32,int32,float,bool,bool||0|a,b,b,c,c,d"},
       {"RMixed", "fb", LISTS(1, 0, 0, 1), 0, {NO_ATTR}, "1,0,0,1|N=0,Ts=[]|float,bool||0|a,d"},
