@@ -318,9 +318,6 @@ static hr_status_t attr_bind_func(body_t* b, const hr_func_attr_t* from, hr_func
 static hr_status_t attr_bind_funcs(body_t* b, hr_attr_t* attr) {
   int32_t count = attr->is_list ? attr->count : 1;
   const hr_func_attr_t* from = attr->is_list ? attr->u.funcs : attr->u.func;
-  bool plain = true;
-  for (int32_t i = 0; i < count; ++i) plain &= from[i].attr_count == 0;
-  if (plain) return NULL;
   hr_func_attr_t* to = hr_arena_array(&b->g->arena, (size_t)count, sizeof *to);
   if (!to) return hr_status_out_of_memory();
   for (int32_t i = 0; i < count; ++i) HR_TRY(attr_bind_func(b, &from[i], &to[i]));
