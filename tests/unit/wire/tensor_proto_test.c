@@ -255,6 +255,17 @@ HR_TEST(values_of_every_type_few_many_packed_or_not) {
       }
 }
 
+HR_TEST(packed_values_in_several_parts) {
+  hr_tensor_t t = {0};
+  static const float wanted[] = {1, 2, 1};
+  HR_REQUIRE_OK(DECODE(HR_F32, 3, "\x2a\x08\0\0\x80\x3f\0\0\0\x40\x2a\x08\0\0\x80\x3f\0\0\0\x40\x2a\x04\0\0\0\x40", &t));
+  HR_CHECK(!memcmp(t.data, wanted, sizeof wanted));
+  hr_tensor_release(&t);
+  HR_REQUIRE_OK(DECODE(HR_STRING, 2, "", &t));
+  for (int i = 0; i < 2; ++i) HR_CHECK(hr_str_is(hr_tstring_get((hr_tstring_t*)t.data + i), ""));
+  hr_tensor_release(&t);
+}
+
 HR_TEST(packed_fixed_values_are_whole) {
   hr_tensor_t t = {0};
   HR_CHECK_CODE(DECODE(HR_F32, 2, "\x2a\x07" "abcdefg", &t), HR_INVALID_ARGUMENT, "packed values at byte 2: 7 bytes are no multiple of 4");
