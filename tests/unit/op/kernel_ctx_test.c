@@ -193,4 +193,30 @@ HR_TEST(cancellation_is_seen) {
   bench_end(&b);
 }
 
+HR_TEST(ranks_in_the_words_that_clients_match) {
+  static const struct { const char* what; int rank; bool at_least; const char* says; } rows[] = {
+      {"x", 0, false, "x must be 0-D, not shape [2,3] (input 0)"},
+      {"x", 1, false, "x must be 1-D, not shape [2,3] (input 0)"},
+      {"x", 3, false, "x must be 3-dimensional, not shape [2,3] (input 0)"},
+      {"x", 3, true, "x must be at least 3-dimensional, not shape [2,3] (input 0)"},
+      {"", 1, false, " must be 1-D, not shape [2,3] (input 0)"},
+      {" ", 1, false, " [2,3] (input 0)"},
+      {"got ", 5, true, "got [2,3] (input 0)"},
+  };
+  BENCH;
+  put(&b, 0, HR_F32, hr_shape_matrix(2, 3));
+  put(&b, 1, HR_F32, hr_shape_vector(4));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    hr_status_t status =
+        rows[i].at_least ? hr_want_rank_at_least(&b.k, 0, rows[i].what, rows[i].rank) : hr_want_rank(&b.k, 0, rows[i].what, rows[i].rank);
+    HR_CHECK_STR(hr_status_message(status), rows[i].says);
+    hr_status_release(status);
+  }
+  HR_CHECK_CODE(hr_want_rank(&b.k, 1, "x", 2), HR_INVALID_ARGUMENT, "x must be 2-D, not shape [4] (input 1)");
+  HR_CHECK_OK(hr_want_rank_at_least(&b.k, 1, "x", 1));
+  HR_CHECK_OK(hr_want_vector(&b.k, 1, "x"));
+  HR_CHECK_CODE(hr_want_scalar(&b.k, 1, "x"), HR_INVALID_ARGUMENT, "x must be a scalar, not shape [4] (input 1)");
+  bench_end(&b);
+}
+
 HR_TEST_MAIN()
