@@ -22,7 +22,7 @@ static const stage_line_t good_lines[HR_MASTER_METHOD_COUNT] = {
     [HR_MASTER_CreateSession] = {.answer = BYTES("\x0a\x02S1\x10\x07")},
     [HR_MASTER_ExtendSession] = {.answer = BYTES("\x20\x09")},
     [HR_MASTER_RunStep] = {.answer = BYTES(VALUE("y:0", TWO))},
-    [HR_MASTER_PartialRunSetup] = {.answer = BYTES("\x0a\x02P5")},
+    [HR_MASTER_PartialRunSetup] = {.answer = BYTES("\x0a\x02P5\x12\x01x")},
 };
 
 static hr_node_t* add_node(hr_graph_t* g, const char* op, const char* name, int inputs, hr_node_t* x) {

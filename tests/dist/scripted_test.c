@@ -389,7 +389,7 @@ HR_TEST(graphs_that_are_refused_are_registered_by_the_next_step) {
       HR_CHECK_CODE(step(&p), bad[i].code ? bad[i].code : HR_INVALID_ARGUMENT, bad[i].code ? "not yet" : "");
       HR_CHECK(stage_count(&p.stage, HR_WORKER_RegisterGraph) == i + 1 && stage_count(&p.stage, HR_WORKER_RunGraph) == 0);
     }
-    p.stage.lines[HR_WORKER_RegisterGraph].answer = (hr_str_t)BYTES("\x0a\x02" "H2\x12\x01" "x\x0a\x02" "H3");
+    p.stage.lines[HR_WORKER_RegisterGraph].answer = (hr_str_t)BYTES("\x0a\x02" "H2\x12\x01" "x\x0a\x02" "H3\x12\x01" "x");
     HR_CHECK_OK(step(&p));
     HR_CHECK_OK(step(&p));
     HR_CHECK_VIEW(compare_field(stage_request(&p.stage, HR_WORKER_RunGraph), HR_KEY_SPAN(1)), "H3");
