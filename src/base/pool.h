@@ -17,6 +17,12 @@ enum { HR_POOL_MAX_CHUNKS = 64 };
 /* How many chunks hr_pool_run will make of `count` items that cost `cost_ns` nanoseconds each: for scratch per chunk. */
 int hr_pool_chunks(int64_t count, double cost_ns, int threads);
 HR_MUST_USE hr_status_t hr_pool_run(int threads, int64_t count, double cost_ns, hr_pool_fn_t fn, void* arg);
+/* Likewise, for results that no chunk grid shows in: in one call on this thread where dividing the work would not pay. */
+static inline HR_MUST_USE hr_status_t hr_pool_share(int threads, int64_t count, double cost_ns, hr_pool_fn_t fn, void* arg) {
+  if (count <= 0) return NULL;
+  if (threads == 1 || (double)count * cost_ns < 20000.0) return fn(arg, 0, count, 0);
+  return hr_pool_run(threads, count, cost_ns, fn, arg);
+}
 
 /* Lanes: fn is called once for each, lane 0 by the caller, the others at the same time by other threads, or by the caller afterwards when
  * they are late. fn may use hr_pool_run, and may wait for other lanes. Returns when all have ended.

@@ -95,9 +95,7 @@ HR_MUST_USE hr_status_t hr_temp(hr_kernel_ctx_t* k, hr_dtype_t dtype, const hr_s
 /* --- services --------------------------------------------------------------------------------------------------------------------- */
 /* Splits [0, count) over this step's share of the cores; cost_ns: nanoseconds an item takes, so small work stays on this thread. */
 static inline HR_MUST_USE hr_status_t hr_parallel(hr_kernel_ctx_t* k, int64_t count, double cost_ns, hr_pool_fn_t fn, void* arg) {
-  if (count <= 0) return NULL;
-  if (k->threads == 1 || (double)count * cost_ns < 20000.0) return fn(arg, 0, count, 0);
-  return hr_pool_run(k->threads, count, cost_ns, fn, arg);
+  return hr_pool_share(k->threads, count, cost_ns, fn, arg);
 }
 /* Failures name the node and op by themselves (the executor adds the note); say what was wrong and what would be right. */
 

@@ -97,10 +97,7 @@ hr_status_t hr_gemm_run_batch(const hr_gemm_t* g, const hr_gemm_batch_t* batch, 
   job.a_size = hr_dtype_size(g->a_type);
   job.b_size = hr_dtype_size(g->b_type);
   job.c_size = hr_dtype_size(g->c_type);
-  const int64_t tasks = batch->count * job.row_tasks * job.col_tasks;
-  const double cost = task_cost(&job);
-  if (threads == 1 || tasks == 1 || (double)tasks * cost < 20000.0) return run_tasks(&job, 0, tasks, 0);
-  return hr_pool_run(threads, tasks, cost, run_tasks, &job);
+  return hr_pool_share(threads, batch->count * job.row_tasks * job.col_tasks, task_cost(&job), run_tasks, &job);
 }
 
 hr_status_t hr_gemm_run(const hr_gemm_t* g, int threads) {
