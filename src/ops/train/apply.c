@@ -11,8 +11,8 @@
 #include "ops/train/update.h"
 
 /* 1. the rules' facts */
-typedef struct { int rule, slots, scalars, grad_at; const char* flag; } rule_t;
-#define RULE(Name, slots, scalars, grad_at, flag, ...) [RULE_##Name] = {RULE_##Name, slots, scalars, grad_at, flag},
+typedef struct { int rule, slots, grad_at; const char* flag; } rule_t;
+#define RULE(Name, slots, grad_at, flag, ...) [RULE_##Name] = {RULE_##Name, slots, grad_at, flag},
 #define REAL_RULE(...) RULE(__VA_ARGS__)
 static const rule_t rules[RULE_COUNT] = {
 #include "ops/train/no_rows.h"
@@ -20,6 +20,7 @@ static const rule_t rules[RULE_COUNT] = {
 };
 /* What a kernel row knows: the rule, whether `indices` follow the gradient, whether the variables are handles. */
 typedef struct { const rule_t* rule; bool sparse, handles; } form_t;
+static int scalars_of(const form_t* f, int inputs) { return inputs - f->rule->slots - (f->sparse ? 3 : 2); } /* hyperparameters */
 static int place_of_grad(const form_t* f) { return 1 + f->rule->slots + f->rule->grad_at; }
 static int input_of_scalar(const form_t* f, int i) {
   return 1 + f->rule->slots + i + (i < f->rule->grad_at ? 0 : f->sparse ? 2 : 1);
@@ -34,7 +35,7 @@ static hr_status_t merge_variable(hr_infer_t* s, const form_t* f, int input, con
     hr_infer_handle(s, input, &held, &of_input);
     if (!of_input) return NULL;
   }
-  return *shape ? hr_infer_merge(s, *shape, of_input, shape) : (*shape = of_input, NULL);
+  return hr_infer_merge(s, *shape, of_input, shape);
 }
 
 static hr_status_t infer_sparse_grad(hr_infer_t* s, const form_t* f, const hr_pshape_t* var) {
@@ -44,7 +45,7 @@ static hr_status_t infer_sparse_grad(hr_infer_t* s, const form_t* f, const hr_ps
   HR_TRY(hr_infer_want_rank(s, at + 1, 1, &indices));
   HR_TRY(hr_infer_want_rank_at_least(s, at, 1, NULL));
   HR_TRY(hr_infer_merge_dim(hr_infer_dim(grad, 0), hr_infer_dim(indices, 0), &dim));
-  if (!var || var->rank < 0 || grad->rank < 0) return NULL;
+  if (var->rank < 0 || grad->rank < 0) return NULL;
   if (var->rank != grad->rank)
     return HR_ERROR(INVALID_ARGUMENT, "the gradient must have rank %d as the variable, it has rank %d", (int)var->rank, (int)grad->rank);
   for (int i = 1; i < var->rank; ++i) HR_TRY(hr_infer_merge_dim(var->dims[i], grad->dims[i], &dim));
@@ -52,15 +53,11 @@ static hr_status_t infer_sparse_grad(hr_infer_t* s, const form_t* f, const hr_ps
 }
 
 static hr_status_t infer_update(hr_infer_t* s, const form_t* f) {
-  const hr_pshape_t* shape = NULL;
+  const hr_pshape_t* shape = &hr_pshape_unknown;
   for (int i = 0; i <= f->rule->slots; ++i) HR_TRY(merge_variable(s, f, i, &shape));
-  for (int i = 0; i < f->rule->scalars; ++i) HR_TRY(hr_infer_want_rank(s, input_of_scalar(f, i), 0, NULL));
-  if (f->sparse) {
-    HR_TRY(infer_sparse_grad(s, f, shape));
-  } else {
-    const hr_pshape_t* grad = hr_infer_input(s, place_of_grad(f));
-    HR_TRY(shape ? hr_infer_merge(s, shape, grad, &shape) : NULL);
-  }
+  for (int i = 0; i < scalars_of(f, hr_infer_input_count(s)); ++i) HR_TRY(hr_infer_want_rank(s, input_of_scalar(f, i), 0, NULL));
+  if (f->sparse) HR_TRY(infer_sparse_grad(s, f, shape));
+  else HR_TRY(hr_infer_merge(s, shape, hr_infer_input(s, place_of_grad(f)), &shape));
   if (!f->handles) hr_infer_set(s, 0, shape);
   return NULL;
 }
@@ -70,6 +67,7 @@ typedef struct {
   form_t form;
   hr_update_t loop;
   hr_dtype_t type;
+  int scalars;
   bool flag;
 } update_t;
 
@@ -77,6 +75,7 @@ static hr_status_t update_prepare(hr_prepare_ctx_t* p, void* prepared) {
   update_t* u = prepared;
   u->form = *(const form_t*)p->kernel->arg;
   u->type = (hr_dtype_t)p->input_types[place_of_grad(&u->form)];
+  u->scalars = scalars_of(&u->form, p->input_count);
   u->flag = *u->form.rule->flag && hr_attrs_bool(p->attrs, u->form.rule->flag);
   const bool wide = u->type == HR_F64 || u->type == HR_C128;
   const hr_update_table_t* table = hr_dtype_in(u->type, HR_M_COMPLEX) ? &hr_update_complex : HR_ISA_PICK(hr_update_vec);
@@ -98,7 +97,7 @@ typedef struct {
 } step_t;
 
 static hr_status_t read_hyper(const hr_kernel_ctx_t* k, const update_t* u, void* hyper) {
-  for (int i = 0; i < u->form.rule->scalars; ++i) {
+  for (int i = 0; i < u->scalars; ++i) {
     const int input = input_of_scalar(&u->form, i);
     const hr_tensor_t* t = hr_input(k, input);
     HR_TRY(hr_want_scalar(k, input, "a hyperparameter"));
@@ -204,7 +203,7 @@ static hr_status_t run_dense(hr_kernel_ctx_t* k, step_t* s, const hr_tensor_t* g
 
 /* The power that Ftrl takes an accumulator to must not be positive; TensorFlow asks that of the sparse forms alone. */
 static hr_status_t check_power(const step_t* s) {
-  const int last = s->u->form.rule->scalars - 1;
+  const int last = s->u->scalars - 1;
   if (s->u->form.rule->rule != RULE_Ftrl && s->u->form.rule->rule != RULE_FtrlV2) return NULL;
   const double power = s->u->type == HR_F64 ? s->hyper[last] : (double)((const float*)s->hyper)[last];
   return power <= 0 ? NULL : HR_ERROR(INVALID_ARGUMENT, "lr_power must not be positive, it is %g", power);
