@@ -46,7 +46,7 @@ static TF_Tensor* table_tensor(bool across) {
   return t;
 }
 
-/* --- the extreme's place ----------------------------------------------------------------------------------------------------------------- */
+/* --- the extreme's place -------------------------------------------------------------------------------------------------------------- */
 
 static double extreme_place(const double* x, int n, bool largest) {
   double top = isnan(x[0]) ? (largest ? -INFINITY : INFINITY) : x[0];
@@ -61,7 +61,8 @@ static void check_extremes(void) {
   for (int form = 0; form < 8; ++form) {
     const bool largest = form & 1, across = form & 2, narrow = form & 4;
     for (int r = 0; r < table.rows; ++r) want[r] = extreme_place(table.x[r], table.width, largest);
-    run_op_t got = RUN_OP(largest ? "ArgMax" : "ArgMin", narrow ? "output_type=int32" : "", table_tensor(across), run_scalar(TF_INT32, !across));
+    TF_Tensor* x = table_tensor(across);
+    run_op_t got = RUN_OP(largest ? "ArgMax" : "ArgMin", narrow ? "output_type=int32" : "", x, run_scalar(TF_INT32, !across));
     run_check(&got, 0, narrow ? TF_INT32 : TF_INT64, table.rows, want, 0, largest ? "ArgMax" : "ArgMin");
     run_free(&got);
   }
@@ -75,7 +76,7 @@ HR_TEST(the_first_of_the_extremes) {
     }
 }
 
-/* --- rows in order ----------------------------------------------------------------------------------------------------------------------- */
+/* --- rows in order -------------------------------------------------------------------------------------------------------------------- */
 
 /* Whether a comes before b, the largest first, NaN before all, of equal ones the one that stood first. */
 static bool is_above(const double* x, int a, int b) {
@@ -154,7 +155,7 @@ HR_TEST(whether_a_class_is_among_the_first) {
   }
 }
 
-/* --- running results --------------------------------------------------------------------------------------------------------------------- */
+/* --- running results ------------------------------------------------------------------------------------------------------------------ */
 
 static double wrapped(TF_DataType type, double v) { /* small numbers alone go past a byte */
   return type == TF_INT8 ? (double)(int8_t)(int64_t)v : type == TF_UINT8 ? (double)(uint8_t)(int64_t)v : v;
@@ -215,7 +216,7 @@ HR_TEST(running_logarithms_of_sums) {
   }
 }
 
-/* --- counts ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- counts --------------------------------------------------------------------------------------------------------------------------- */
 
 HR_TEST(counts_and_weights_of_values) {
   static const int64_t values[] = {3, 0, 2, 3, 7, 3, 1, 0};

@@ -12,6 +12,13 @@ typedef struct {
 } state_t;
 enum { HYPER = HR_UPDATE_HYPER, SLOTS = 3, MOST = 700 };
 
+static const char* const rule_names[RULE_COUNT] = {
+#define RULE(Name, ...) [RULE_##Name] = #Name,
+#define REAL_RULE(Name, ...) RULE(Name, )
+#include "ops/train/no_rows.h"
+#include "ops/train/train.def"
+};
+
 static double sign_of(double v) { return (v > 0) - (v < 0); }
 static number_t shrunk(number_t v, double by, double over) {
   const double x = creal(v);
@@ -25,6 +32,39 @@ static state_t ftrl(state_t s, number_t g, number_t given, const double* h, doub
   const double limit = by_lr ? l1 * lr : l1, pull = by_lr ? grown + 2 * l2 * lr : grown / lr + 2 * l2, b = creal(s.b);
   s.x = fabs(b) > limit ? (sign_of(b) * limit - b) / pull : 0;
   s.a = next;
+  return s;
+}
+
+static state_t stepped_real(int rule, state_t s, number_t g, const double* h, bool flag) {
+  switch (rule) {
+    case RULE_AdaMax:
+      s.a += (g - s.a) * (1 - h[2]);
+      s.b = fmax(creal(s.b) * h[3], fabs(creal(g)));
+      s.x -= h[1] / (1 - h[0]) * s.a / (s.b + h[4]);
+      break;
+    case RULE_AddSign:
+      s.a = s.a * h[3] + g * (1 - h[3]);
+      s.x -= h[0] * (h[1] + h[2] * sign_of(creal(g)) * sign_of(creal(s.a))) * g;
+      break;
+    case RULE_PowerSign:
+      s.a = s.a * h[3] + g * (1 - h[3]);
+      s.x -= h[0] * exp(h[1] * h[2] * sign_of(creal(g)) * sign_of(creal(s.a))) * g;
+      break;
+    case RULE_ProximalGradientDescent: s.x = shrunk(s.x - h[0] * g, h[0] * h[1], 1 + h[2] * h[0]); break;
+    case RULE_ProximalAdagrad: {
+      s.a += g * g;
+      const double rate = h[0] / sqrt(creal(s.a));
+      s.x = shrunk(s.x - rate * g, rate * h[1], 1 + h[2] * rate);
+      break;
+    }
+    case RULE_AdagradDA:
+      s.a += g;
+      s.b += g * g;
+      s.x = -h[0] * shrunk(s.a, h[1] * h[3], h[2] * h[3] * h[0] + sqrt(creal(s.b)));
+      break;
+    case RULE_Ftrl: return ftrl(s, g, g, h, h[3], flag);
+    default: return ftrl(s, g, g + 2 * h[3] * s.x, h, h[4], flag);
+  }
   return s;
 }
 
@@ -74,33 +114,7 @@ static state_t stepped(int rule, state_t s, number_t g, const double* h, bool fl
       s.x -= towards * rate / (csqrt(rule == RULE_Adam ? s.b : s.c) + h[5]);
       break;
     }
-    case RULE_AdaMax:
-      s.a += (g - s.a) * (1 - h[2]);
-      s.b = fmax(creal(s.b) * h[3], fabs(creal(g)));
-      s.x -= h[1] / (1 - h[0]) * s.a / (s.b + h[4]);
-      break;
-    case RULE_AddSign:
-      s.a = s.a * h[3] + g * (1 - h[3]);
-      s.x -= h[0] * (h[1] + h[2] * sign_of(creal(g)) * sign_of(creal(s.a))) * g;
-      break;
-    case RULE_PowerSign:
-      s.a = s.a * h[3] + g * (1 - h[3]);
-      s.x -= h[0] * exp(h[1] * h[2] * sign_of(creal(g)) * sign_of(creal(s.a))) * g;
-      break;
-    case RULE_ProximalGradientDescent: s.x = shrunk(s.x - h[0] * g, h[0] * h[1], 1 + h[2] * h[0]); break;
-    case RULE_ProximalAdagrad: {
-      s.a += g * g;
-      const double rate = h[0] / sqrt(creal(s.a));
-      s.x = shrunk(s.x - rate * g, rate * h[1], 1 + h[2] * rate);
-      break;
-    }
-    case RULE_AdagradDA:
-      s.a += g;
-      s.b += g * g;
-      s.x = -h[0] * shrunk(s.a, h[1] * h[3], h[2] * h[3] * h[0] + sqrt(creal(s.b)));
-      break;
-    case RULE_Ftrl: return ftrl(s, g, g, h, h[3], flag);
-    default: return ftrl(s, g, g + 2 * h[3] * s.x, h, h[4], flag);
+    default: return stepped_real(rule, s, g, h, flag);
   }
   return s;
 }
@@ -159,7 +173,7 @@ static void fill(hr_dtype_t t, int rule, int64_t n) {
 
 static double difference(number_t a, number_t b) { return cabs(a - b) / fmax(1, cabs(b)); }
 
-static void check_step(const char* name, int rule, hr_dtype_t t, int64_t n, const double* h, bool flag, hr_update_t loop, double tolerance) {
+static void check_step(int rule, hr_dtype_t t, int64_t n, const double* h, bool flag, hr_update_t loop, double tolerance) {
   static state_t want[MOST];
   double complex hyper[HYPER]; /* room for any type */
   const hr_dtype_t narrowest = t == HR_F16 || t == HR_BF16 ? HR_F32 : t;
@@ -181,17 +195,11 @@ static void check_step(const char* name, int rule, hr_dtype_t t, int64_t n, cons
   }
   for (int v = 0; v < 1 + SLOTS; ++v) HR_CHECK(kept[v] == element(t, bench.at[v], n));
   if (!(worst <= tolerance))
-    hr_test_fail(__FILE__, __LINE__, "%s of %s, %d elements, flag %d: differs by %g", name, hr_dtype_name((int)t), (int)n, flag, worst);
+    hr_test_fail(__FILE__, __LINE__, "%s of %s, %d elements, flag %d: differs by %g", rule_names[rule], hr_dtype_name((int)t), (int)n, flag,
+                 worst);
 }
 
 /* --- rules ---------------------------------------------------------------------------------------------------------------------------- */
-
-static const char* const rule_names[RULE_COUNT] = {
-#define RULE(Name, ...) [RULE_##Name] = #Name,
-#define REAL_RULE(Name, ...) RULE(Name, )
-#include "ops/train/no_rows.h"
-#include "ops/train/train.def"
-};
 
 /* Different for each place; of Ftrl the power is the fourth or fifth. */
 static void choose_hyper(int rule, int form, double h[HYPER]) {
@@ -199,7 +207,8 @@ static void choose_hyper(int rule, int form, double h[HYPER]) {
   memcpy(h, usual, sizeof usual);
   if (rule == RULE_Ftrl) h[3] = form & 1 ? -0.5 : -0.75;
   if (rule == RULE_FtrlV2) h[4] = form & 1 ? -0.5 : -0.75;
-  if (form & 2 && (is_ftrl(rule) || rule == RULE_ProximalGradientDescent || rule == RULE_ProximalAdagrad || rule == RULE_AdagradDA)) h[1] = 0;
+  const bool shrinks = is_ftrl(rule) || rule == RULE_ProximalGradientDescent || rule == RULE_ProximalAdagrad || rule == RULE_AdagradDA;
+  if (form & 2 && shrinks) h[1] = 0;
 }
 
 static void check_type(hr_dtype_t t, const hr_update_table_t* table, bool wide, double tolerance) {
@@ -209,7 +218,7 @@ static void check_type(hr_dtype_t t, const hr_update_table_t* table, bool wide, 
       for (size_t l = 0; l < sizeof lengths / sizeof *lengths; ++l) {
         double h[HYPER];
         choose_hyper(rule, form, h);
-        check_step(rule_names[rule], rule, t, lengths[l], h, form & 4, (*table)[rule][wide], tolerance);
+        check_step(rule, t, lengths[l], h, form & 4, (*table)[rule][wide], tolerance);
       }
 }
 
@@ -241,7 +250,7 @@ HR_TEST(rules_of_narrow_floats) {
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l += is_ftrl(rule) ? 4 : 1) {
           double h[HYPER];
           choose_hyper(rule, form, h);
-          check_step(rule_names[rule], rule, bf16 ? HR_BF16 : HR_F16, lengths[l], h, form & 4, (*table_of((int)hr_isa_best()))[rule][0],
+          check_step(rule, bf16 ? HR_BF16 : HR_F16, lengths[l], h, form & 4, (*table_of((int)hr_isa_best()))[rule][0],
                      (bf16 ? 8e-3 : 1e-3) * (is_ftrl(rule) ? 10 : 1));
         }
 }
