@@ -38,23 +38,22 @@ static void run_put(TF_Tensor* t, int64_t i, double v) {
   else text_store(TF_TensorType(t), TF_TensorData(t), (size_t)i, v);
 }
 
-/* Up to five dimensions, those after the first negative one left out; elements are not set. */
-static TF_Tensor* run_tensor(TF_DataType type, const int64_t dims[5]) {
+/* Up to five dimensions, ended by a negative one; elements are not set. */
+static TF_Tensor* run_tensor(TF_DataType type, const int64_t* dims) {
   int rank = 0;
   int64_t count = 1;
   for (; rank < 5 && dims[rank] >= 0; ++rank) count *= dims[rank];
   return TF_AllocateTensor(type, dims, rank, (size_t)count * TF_DataTypeSize(type));
 }
-#define RUN_TENSOR(type, ...) run_tensor(type, (const int64_t[5]){__VA_ARGS__, -1, -1, -1, -1})
+#define RUN_TENSOR(type, ...) run_tensor(type, (const int64_t[]){__VA_ARGS__, -1})
 
 UNUSED static TF_Tensor* run_ints(TF_DataType type, int count, const int64_t* values) {
-  const int64_t dims[5] = {count, -1};
-  TF_Tensor* t = run_tensor(type, dims);
+  TF_Tensor* t = RUN_TENSOR(type, count);
   for (int i = 0; i < count; ++i) run_put(t, i, (double)values[i]);
   return t;
 }
 UNUSED static TF_Tensor* run_scalar(TF_DataType type, double value) {
-  TF_Tensor* t = run_tensor(type, (const int64_t[5]){-1});
+  TF_Tensor* t = run_tensor(type, (const int64_t[]){-1});
   run_put(t, 0, value);
   return t;
 }

@@ -225,4 +225,149 @@ HR_TEST(cache_is_bounded) { /* more geometries than it keeps: the first still wo
   if (dnn) check_matmul(dnn, (hr_dnn_matmul_t){.batch = 1, .m = 1, .n = 1, .k = 1});
 }
 
+/* --- which primitive is which ---------------------------------------------------------------------------------------------------------- */
+
+static const hr_dnn_conv_t key_conv = {.batch = 2,
+                                       .in_c = 4,
+                                       .in_h = 9,
+                                       .in_w = 9,
+                                       .out_c = 4,
+                                       .out_h = 4,
+                                       .out_w = 4,
+                                       .k_h = 3,
+                                       .k_w = 3,
+                                       .groups = 1,
+                                       .stride_h = 2,
+                                       .stride_w = 2,
+                                       .dilation_h = 1,
+                                       .dilation_w = 1};
+
+/* What no other descriptor of the list may share a primitive with; those that oneDNN refuses are left out. */
+static int conv_variants(hr_dnn_conv_t* d) {
+  int n = 0;
+  for (int form = 0; form < 24; ++form) {
+    const bool forward = form % 3 == 0;
+    if (!forward && form > 5) continue;
+    d[n] = key_conv;
+    d[n].kind = (hr_dnn_conv_kind_t)(form % 3);
+    d[n].nchw = form / 3 & 1;
+    d[n].bias = forward && form / 3 & 2;
+    d[n++].sum = forward && form / 3 & 4;
+  }
+#define VARIANT(...) d[n] = key_conv, __VA_ARGS__, ++n
+  VARIANT(d[n].batch = 3);
+  VARIANT(d[n].in_c = 8);
+  VARIANT(d[n].in_h = 10);
+  VARIANT(d[n].in_w = 10);
+  VARIANT(d[n].out_c = 8);
+  VARIANT(d[n].in_h = 11, d[n].out_h = 5);
+  VARIANT(d[n].in_w = 11, d[n].out_w = 5);
+  VARIANT(d[n].k_h = 2);
+  VARIANT(d[n].k_w = 2);
+  VARIANT(d[n].groups = 2);
+  VARIANT(d[n].stride_h = 1, d[n].out_h = 7);
+  VARIANT(d[n].stride_w = 1, d[n].out_w = 7);
+  VARIANT(d[n].in_h = 11, d[n].dilation_h = 2);
+  VARIANT(d[n].in_w = 11, d[n].dilation_w = 2);
+  VARIANT(d[n].pad_top = 1);
+  VARIANT(d[n].pad_bottom = 1);
+  VARIANT(d[n].pad_left = 1);
+  VARIANT(d[n].pad_right = 1);
+  VARIANT(d[n].activation = HR_DNN_RELU);
+  VARIANT(d[n].activation = HR_DNN_LEAKY_RELU, d[n].alpha = 0.1f);
+  VARIANT(d[n].activation = HR_DNN_LEAKY_RELU, d[n].alpha = 0.2f);
+#undef VARIANT
+  return n;
+}
+
+static void check_apart(const hr_dnn_t* dnn, hr_dnn_prim_t** prims, int count) {
+  for (int i = 0; i < count; ++i)
+    for (int j = 0; j < i; ++j)
+      if (prims[i] && prims[i] == prims[j]) hr_test_fail(__FILE__, __LINE__, "descriptors %d and %d have one primitive", j, i);
+  for (int i = 0; i < count; ++i)
+    if (prims[i]) dnn->release(prims[i]);
+}
+
+HR_TEST(convolutions_that_differ_have_primitives_of_their_own) {
+  const hr_dnn_t* dnn = dnn_or_note();
+  enum { MOST = 64 };
+  hr_dnn_conv_t d[MOST];
+  hr_dnn_prim_t *prims[2 * MOST], *again = NULL;
+  if (!dnn) return;
+  const int n = conv_variants(d);
+  for (int i = 0; i < 2 * n; ++i) {
+    prims[i] = NULL;
+    if (!HR_CHECK_OK(dnn->conv(&d[i / 2], 1 + i % 2, &prims[i]))) return; /* each for one thread and for two */
+    HR_CHECK_OK(dnn->conv(&d[i / 2], 1 + i % 2, &again));
+    HR_CHECK(again == prims[i]); /* and found again */
+    dnn->release(again);
+  }
+  check_apart(dnn, prims, 2 * n);
+}
+
+HR_TEST(products_that_differ_have_primitives_of_their_own) {
+  const hr_dnn_t* dnn = dnn_or_note();
+  enum { MOST = 64 };
+  const hr_dnn_matmul_t base = {.batch = 2, .m = 6, .n = 6, .k = 6, .stride_a = 36, .stride_b = 36, .stride_c = 36};
+  hr_dnn_matmul_t d[MOST];
+  hr_dnn_prim_t *prims[MOST], *again = NULL;
+  int n = 0;
+  if (!dnn) return;
+  for (int form = 0; form < 16; ++form) {
+    d[n] = base;
+    d[n].transpose_a = form & 1;
+    d[n].transpose_b = form & 2;
+    d[n].bias = form & 4;
+    d[n++].sum = form & 8;
+  }
+#define VARIANT(...) d[n] = base, __VA_ARGS__, ++n
+  VARIANT(d[n].batch = 3);
+  VARIANT(d[n].m = 5);
+  VARIANT(d[n].n = 5);
+  VARIANT(d[n].k = 5);
+  VARIANT(d[n].stride_a = 40);
+  VARIANT(d[n].stride_b = 40);
+  VARIANT(d[n].stride_c = 40);
+  VARIANT(d[n].activation = HR_DNN_RELU);
+  VARIANT(d[n].activation = HR_DNN_TANH);
+  VARIANT(d[n].activation = HR_DNN_LEAKY_RELU, d[n].alpha = 0.1f);
+  VARIANT(d[n].activation = HR_DNN_LEAKY_RELU, d[n].alpha = 0.2f);
+#undef VARIANT
+  for (int i = 0; i < n; ++i) {
+    prims[i] = NULL;
+    if (!HR_CHECK_OK(dnn->matmul(&d[i], 1, &prims[i]))) return;
+    HR_CHECK_OK(dnn->matmul(&d[i], 1, &again));
+    HR_CHECK(again == prims[i]);
+    dnn->release(again);
+  }
+  check_apart(dnn, prims, n);
+}
+
+static hr_dnn_prim_t* wide_product(const hr_dnn_t* dnn, int64_t n) {
+  const hr_dnn_matmul_t d = {.batch = 1, .m = 2, .n = n, .k = 1, .stride_a = 2, .stride_b = n, .stride_c = 2 * n};
+  hr_dnn_prim_t* prim = NULL;
+  HR_CHECK_OK(dnn->matmul(&d, 1, &prim));
+  return prim;
+}
+
+HR_TEST(the_longest_unused_primitive_leaves_first) {
+  enum { LIMIT = 1024 };
+  const hr_dnn_t* dnn = dnn_or_note();
+  hr_dnn_prim_t* held[LIMIT];
+  if (!dnn) return;
+  for (int n = 0; n < LIMIT; ++n) held[n] = wide_product(dnn, n + 1); /* held, so that no other takes their place in memory */
+  for (int n = 0; n < LIMIT; n += 100) {
+    hr_dnn_prim_t* again = wide_product(dnn, n + 1); /* all are there */
+    HR_CHECK(again == held[n]);
+    dnn->release(again);
+  }
+  hr_dnn_prim_t *one_more = wide_product(dnn, LIMIT + 1), *used = wide_product(dnn, 1), *last = wide_product(dnn, LIMIT);
+  HR_CHECK(used == held[0] && last == held[LIMIT - 1]); /* used since the second was */
+  hr_dnn_prim_t* second = wide_product(dnn, 2);
+  HR_CHECK(second != held[1]);
+  hr_dnn_prim_t* const all[] = {one_more, used, last, second};
+  for (int i = 0; i < 4; ++i) dnn->release(all[i]);
+  for (int n = 0; n < LIMIT; ++n) dnn->release(held[n]);
+}
+
 HR_TEST_MAIN()
