@@ -6,8 +6,8 @@
 
 typedef struct {
   int64_t m, n, k;
-  int64_t count;     /* of the batch */
-  int64_t gap;       /* elements between rows of the result */
+  int64_t count; /* of the batch */
+  int64_t gap;   /* elements between rows of the result */
   bool ta, tb, shared_b;
 } split_t;
 
@@ -100,25 +100,34 @@ static void check_all(const split_t* splits, size_t count) {
 }
 
 HR_TEST(one_product_in_tasks) { /* tasks of 120 rows and 256 columns, from a million multiplications on; else by the longer side */
-  static const split_t splits[] = {{2, 2, 260000, 1}, {1, 3, 340000, 1},  {120, 256, 33, 1}, {121, 256, 33, 1}, {120, 257, 33, 1},
-                                   {7, 4001, 37, 1},  {4001, 7, 37, 1, 3}, {100, 100, 99, 1}, {100, 100, 101, 1}, {241, 513, 9, 1, 2}};
+  static const split_t splits[] = {
+    {2, 2, 260000, 1, 0, false, false, false}, {1, 3, 340000, 1, 0, false, false, false}, {120, 256, 33, 1, 0, false, false, false},
+    {121, 256, 33, 1, 0, false, false, false}, {120, 257, 33, 1, 0, false, false, false}, {7, 4001, 37, 1, 0, false, false, false},
+    {4001, 7, 37, 1, 3, false, false, false}, {100, 100, 99, 1, 0, false, false, false}, {100, 100, 101, 1, 0, false, false, false},
+    {241, 513, 9, 1, 2, false, false, false}};
   check_all(splits, sizeof splits / sizeof *splits);
 }
 
 HR_TEST(products_of_a_batch) {
-  static const split_t splits[] = {{3, 5, 7, 2},           {3, 5, 7, 3, 2, true},  {3, 5, 7, 3, 0, false, true}, {64, 64, 300, 2},
-                                   {2, 33, 17, 9, 1, true, true}, {5, 4, 3, 6, 0, false, false, true}, {110, 100, 95, 3}, {1, 1, 1, 70}};
+  static const split_t splits[] = {
+    {3, 5, 7, 2, 0, false, false, false}, {3, 5, 7, 3, 2, true, false, false}, {3, 5, 7, 3, 0, false, true, false},
+    {64, 64, 300, 2, 0, false, false, false}, {2, 33, 17, 9, 1, true, true, false}, {5, 4, 3, 6, 0, false, false, true},
+    {110, 100, 95, 3, 0, false, false, false}, {1, 1, 1, 70, 0, false, false, false}};
   check_all(splits, sizeof splits / sizeof *splits);
 }
 
 HR_TEST(blocks_of_each_operand) { /* A in blocks of 192 KiB, B of 384 KiB, both 256 deep */
-  static const split_t splits[] = {{200, 9, 255, 1}, {200, 9, 256, 1, 1},        {200, 9, 257, 1, 0, true}, {9, 400, 257, 1, 0, false, true},
-                                   {12, 40, 30, 1},  {13, 40, 30, 1, 0, true, true}, {11, 31, 513, 1},          {13, 770, 256, 1}};
+  static const split_t splits[] = {
+    {200, 9, 255, 1, 0, false, false, false}, {200, 9, 256, 1, 1, false, false, false}, {200, 9, 257, 1, 0, true, false, false},
+    {9, 400, 257, 1, 0, false, true, false}, {12, 40, 30, 1, 0, false, false, false}, {13, 40, 30, 1, 0, true, true, false},
+    {11, 31, 513, 1, 0, false, false, false}, {13, 770, 256, 1, 0, false, false, false}};
   check_all(splits, sizeof splits / sizeof *splits);
 }
 
 HR_TEST(nothing_to_do) {
-  static const split_t splits[] = {{0, 3, 4, 1}, {3, 0, 4, 1}, {3, 4, 0, 1, 2}, {3, 4, 0, 3}};
+  static const split_t splits[] = {
+    {0, 3, 4, 1, 0, false, false, false}, {3, 0, 4, 1, 0, false, false, false}, {3, 4, 0, 1, 2, false, false, false},
+    {3, 4, 0, 3, 0, false, false, false}};
   check_all(splits, sizeof splits / sizeof *splits);
 }
 

@@ -225,7 +225,7 @@ HR_TEST(cache_is_bounded) { /* more geometries than it keeps: the first still wo
   if (dnn) check_matmul(dnn, (hr_dnn_matmul_t){.batch = 1, .m = 1, .n = 1, .k = 1});
 }
 
-/* --- which primitive is which ---------------------------------------------------------------------------------------------------------- */
+/* --- which primitive is which --------------------------------------------------------------------------------------------------------- */
 
 static const hr_dnn_conv_t key_conv = {.batch = 2,
                                        .in_c = 4,
