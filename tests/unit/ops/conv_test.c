@@ -100,29 +100,45 @@ static void check_kinds(hr_dnn_conv_t d) {
     }
 }
 
-#define CONV(...) check_kinds((hr_dnn_conv_t){.batch = 2, .in_c = 4, .in_h = 5, .in_w = 6, .out_c = 6, .k_h = 3, .k_w = 2, .groups = 1, \
-                                              .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1, __VA_ARGS__})
+static const hr_dnn_conv_t usual = {.batch = 2,
+                                    .in_c = 4,
+                                    .in_h = 5,
+                                    .in_w = 6,
+                                    .out_c = 6,
+                                    .k_h = 3,
+                                    .k_w = 2,
+                                    .groups = 1,
+                                    .stride_h = 1,
+                                    .stride_w = 1,
+                                    .dilation_h = 1,
+                                    .dilation_w = 1};
+#define CONV(...)             \
+  do {                        \
+    hr_dnn_conv_t d = usual;  \
+    __VA_ARGS__;              \
+    check_kinds(d);           \
+  } while (0)
 
 HR_TEST(windows_of_every_kind) {
-  CONV(.pad_top = 0);
-  CONV(.pad_top = 1, .pad_bottom = 1, .pad_left = 1);
-  CONV(.pad_top = 2, .pad_right = 3);
-  CONV(.pad_bottom = 2, .pad_left = 4, .stride_w = 2);
-  CONV(.stride_h = 2, .stride_w = 3);
-  CONV(.dilation_h = 2, .dilation_w = 3, .pad_left = 1);
-  CONV(.groups = 2, .pad_top = 1);
-  CONV(.groups = 2, .stride_h = 2, .dilation_w = 2, .pad_left = 2, .pad_right = 1);
-  CONV(.in_c = 3, .groups = 3);
-  CONV(.k_h = 1, .k_w = 1);
-  CONV(.k_h = 1, .k_w = 1, .stride_h = 2, .stride_w = 2, .in_c = 1, .out_c = 1);
-  CONV(.in_h = 1, .in_w = 1, .k_h = 1, .k_w = 1, .batch = 1);
-  CONV(.in_h = 1, .in_w = 1, .pad_top = 5, .pad_bottom = 3, .pad_left = 4, .pad_right = 5); /* most windows see nothing */
-  CONV(.in_h = 3, .in_w = 2);
+  CONV(d.pad_top = 0);
+  CONV(d.pad_top = 1, d.pad_bottom = 1, d.pad_left = 1);
+  CONV(d.pad_top = 2, d.pad_right = 3);
+  CONV(d.pad_bottom = 2, d.pad_left = 4, d.stride_w = 2);
+  CONV(d.stride_h = 2, d.stride_w = 3);
+  CONV(d.dilation_h = 2, d.dilation_w = 3, d.pad_left = 1);
+  CONV(d.groups = 2, d.pad_top = 1);
+  CONV(d.groups = 2, d.stride_h = 2, d.dilation_w = 2, d.pad_left = 2, d.pad_right = 1);
+  CONV(d.in_c = 3, d.groups = 3);
+  CONV(d.k_h = 1, d.k_w = 1);
+  CONV(d.k_h = 1, d.k_w = 1, d.stride_h = 2, d.stride_w = 2, d.in_c = 1, d.out_c = 1);
+  CONV(d.in_h = 1, d.in_w = 1, d.k_h = 1, d.k_w = 1, d.batch = 1);
+  CONV(d.in_h = 1, d.in_w = 1, d.pad_top = 5, d.pad_bottom = 3, d.pad_left = 4, d.pad_right = 5); /* most windows see nothing */
+  CONV(d.in_h = 3, d.in_w = 2);
 }
 
 HR_TEST(more_pixels_than_a_block_has) { /* of 256 KiB of patches, at least 16 pixels */
-  CONV(.in_h = 12, .in_w = 11, .in_c = 96, .out_c = 2, .pad_top = 1);
-  CONV(.in_h = 9, .in_w = 8, .in_c = 2048, .out_c = 1, .batch = 1);
+  CONV(d.in_h = 12, d.in_w = 11, d.in_c = 96, d.out_c = 2, d.pad_top = 1);
+  CONV(d.in_h = 9, d.in_w = 8, d.in_c = 2048, d.out_c = 1, d.batch = 1);
 }
 
 HR_TEST_MAIN()
