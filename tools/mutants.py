@@ -121,7 +121,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--only", default="", help="changes whose PATH:LINE: has this in it")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
-    p.add_argument("--budget", type=float, default=300, help="seconds of tests after which a change survives, in each build")
+    p.add_argument("--budget", type=float, default=100, help="seconds of tests after which a change survives, in each build")
     p.add_argument("--at-least", type=float, default=0, help="percent killed below which the run fails")
     a = p.parse_args()
     start, folder = time.monotonic(), os.path.abspath(a.build)
