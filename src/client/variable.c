@@ -119,7 +119,7 @@ TF_Operation* HR_InitializeAll(TF_Graph* graph, const char* name, const HR_Varia
   hr_node_t *group = NULL, **after = NULL;
   if (!b.status) hr_build_fail(&b, hr_capi_check_count(count, variables, "variables"));
   if (!b.status && count && !(after = hr_alloc_array((size_t)count, sizeof *after))) hr_build_fail(&b, hr_status_out_of_memory());
-  for (int i = 0; i < count && hr_client_check(&b, &variables[i], "a variable"); ++i) {
+  for (int i = 0; !b.status && i < count && hr_client_check(&b, &variables[i], "a variable"); ++i) {
     after[i] = hr_capi_node(variables[i].initializer);
     if (!after[i]) hr_build_fail(&b, HR_ERROR(INVALID_ARGUMENT, "variable %d has no initializer", i));
   }

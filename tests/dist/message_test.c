@@ -56,7 +56,7 @@ HR_TEST(slices_are_released_once) {
     char text[32];
     hr_message_t m = {0};
     released = 0;
-    for (int i = 0; i < count; ++i) HR_CHECK_OK(hr_message_add(&m, exact_slice("abcdefghij" + i, (size_t)(i % 3))));
+    for (int i = 0; i < count; ++i) HR_CHECK_OK(hr_message_add(&m, exact_slice(&"abcdefghij"[i], (size_t)(i % 3))));
     HR_CHECK_OK(hr_message_add(&m, (hr_slice_t){"static", 6, NULL, NULL}));
     HR_CHECK_EQ_I64(m.count, count + 1);
     snprintf(text, sizeof text, "%sstatic", wanted[count]);

@@ -122,7 +122,7 @@ HR_TEST(ranks_at_the_limit) {
   hr_strbuf_t text = {0};
   hr_slice_t s;
   hr_shape_t full;
-  for (int i = 0; i < HR_MAX_RANK; ++i) hr_strbuf_add(&text, ":0,1" + (i == 0), i ? 4 : 3);
+  for (int i = 0; i < HR_MAX_RANK; ++i) hr_strbuf_add_str(&text, i ? HR_STR(":0,1") : HR_STR("0,1"));
   if (HR_CHECK_OK(hr_slice_parse(hr_strbuf_view(&text), &s))) HR_CHECK_EQ_I64(s.rank, HR_MAX_RANK);
   hr_strbuf_add(&text, ":-", 2);
   HR_CHECK_CODE(hr_slice_parse(hr_strbuf_view(&text), &s), HR_UNIMPLEMENTED, "dimensions");

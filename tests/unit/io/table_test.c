@@ -360,9 +360,9 @@ HR_TEST(restart_points_and_block_sizes) {
         HR_CHECK_EQ_I64(get32(index + size - 4 - 4 * (blocks - b)), at);
         const size_t key = (uint8_t)index[at + 1], value = (uint8_t)index[at + 2];
         hr_cursor_t h = hr_cursor_make(index + at + 3 + key, value);
-        uint64_t from, bytes;
+        uint64_t from = 0, bytes = 4;
         size_t last = 0;
-        HR_CHECK(index[at] == 0 && !hr_cursor_varint(&h, &from) && !hr_cursor_varint(&h, &bytes));
+        if (!HR_CHECK(index[at] == 0 && !hr_cursor_varint(&h, &from) && !hr_cursor_varint(&h, &bytes))) break;
         entries += check_block(w.file.data + from, bytes, &last);
         HR_CHECK(last < limits[l]);
         if (b + 1 < blocks) HR_CHECK(bytes - 4 - 4 * get32(w.file.data + from + bytes - 4) >= limits[l]);
