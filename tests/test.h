@@ -140,7 +140,7 @@ static inline bool hr_test_every_allocation_fails(hr_status_t (*body)(void), con
     if (!failed && s) good = hr_test_fail(file, line, "%s failed without a fault: %s", what, hr_status_message(s));
     hr_status_release(s);
     int64_t after = hr_test_live_blocks();
-    if (after != before)
+    if (after > before) /* fewer: another thread let go of what an earlier test had */
       good = hr_test_fail(file, line, "%s with allocation %" PRId64 " failing leaks %" PRId64 " blocks", what, n, after - before);
     if (!failed) return good;
   }

@@ -137,7 +137,8 @@ hr_value_t hr_build_filled(hr_build_t* b, const char* name, hr_dtype_t dtype, co
   char dims[256], scalar[256];
   snprintf(dims, sizeof dims, "%s/shape_as_tensor", name);
   snprintf(scalar, sizeof scalar, "%s/Const", name);
-  return hr_build2(b, "Fill", name, hr_build_i32s(b, dims, shape->dims, shape->rank), hr_build_number(b, scalar, dtype, value));
+  const hr_value_t number = hr_build_number(b, scalar, dtype, value); /* arguments are made in no order of their own */
+  return hr_build2(b, "Fill", name, hr_build_i32s(b, dims, shape->dims, shape->rank), number);
 }
 
 hr_node_t* hr_build_group(hr_build_t* b, const char* name) { return hr_build(b, "NoOp", name, 0, NULL, HR_NO_ATTRS).node; }

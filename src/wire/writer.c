@@ -71,7 +71,7 @@ void* hr_writer_room(hr_writer_t* w, size_t size) {
     hr_strbuf_add(w, zeros, n);
     left -= n;
   }
-  return w->failed ? NULL : w->data + at;
+  return w->failed || !w->data ? NULL : w->data + at; /* no bytes of nothing are nowhere */
 }
 
 static int writer_length_width(size_t size) {

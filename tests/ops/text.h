@@ -30,9 +30,10 @@ static int text_type(const char* text, size_t n) {
   return -1;
 }
 
-/* Of ordinary numbers: no subnormal ones, none too large. */
+/* Of ordinary numbers: no subnormal ones, none too large; and of infinity and no number. */
 static uint16_t text_half(double v) {
   int e;
+  if (!isfinite(v)) return isnan(v) ? 0x7e00 : v < 0 ? 0xfc00 : 0x7c00;
   const double m = frexp(fabs(v), &e);
   return v == 0 ? 0 : (uint16_t)((v < 0 ? 0x8000 : 0) + ((e + 14) << 10) + (int)(m * 2048 - 1024));
 }

@@ -300,7 +300,10 @@ static hr_value_t with_axes(hr_grad_ctx_t* g, hr_value_t v) {
   return v;
 }
 
-static hr_value_t spread(hr_grad_ctx_t* g, hr_value_t v) { return hr_emit2(g, "BroadcastTo", with_axes(g, v), hr_emit_shape(g, X)); }
+static hr_value_t spread(hr_grad_ctx_t* g, hr_value_t v) {
+  const hr_value_t shape = hr_emit_shape(g, X); /* arguments are made in no order of their own */
+  return hr_emit2(g, "BroadcastTo", with_axes(g, v), shape);
+}
 
 static void grad_sum(hr_grad_ctx_t* g) { hr_grad_give(g, 0, spread(g, hr_grad_upstream(g, 0))); }
 

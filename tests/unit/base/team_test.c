@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/wait.h"
 #include "test.h"
 
 enum { MEMBERS = 4 };
@@ -109,5 +110,13 @@ HR_TEST(a_child_after_fork_has_workers_of_its_own) {
   HR_CHECK(WIFEXITED(code) && WEXITSTATUS(code) == 0);
 }
 #endif
+
+HR_TEST(a_spin_ends_when_the_word_changes_or_not_at_all) {
+  atomic_uint word = 3;
+  for (int i = 0; i < 3; ++i) {
+    HR_CHECK(hr_wait_spin(&word, 2));
+    HR_CHECK(!hr_wait_spin(&word, 3));
+  }
+}
 
 HR_TEST_MAIN()

@@ -20,7 +20,7 @@ static void import_row(hr_graph_t* g, const char* text, const hr_import_options_
     text_check_error(status, want, row);
     HR_CHECK_EQ_I64(g->nodes.count, before);
   } else {
-    text_check_nodes(g->nodes.data + before, g->nodes.count - before, want, row);
+    text_check_nodes(before ? g->nodes.data + before : g->nodes.data, g->nodes.count - before, want, row);
   }
   HR_CHECK_OK(hr_graph_validate(g));
 }

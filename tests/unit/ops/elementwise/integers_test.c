@@ -8,6 +8,7 @@
 #include "test.h"
 
 __extension__ typedef __int128 whole_t;
+__extension__ typedef unsigned __int128 unsigned_whole_t;
 static const hr_dtype_t types[] = {HR_I8, HR_U8, HR_I16, HR_U16, HR_I32, HR_U32, HR_I64, HR_U64};
 enum { TYPES = sizeof types / sizeof *types, MOST = 40 };
 
@@ -47,10 +48,13 @@ static int edges_of(hr_dtype_t t, whole_t* out) {
 /* --- what is right */
 
 static whole_t floor_quotient(whole_t x, whole_t y) { return x / y - (x % y != 0 && (x < 0) != (y < 0)); }
+/* The low 64 bits. */
+static whole_t times(whole_t x, whole_t y) { return cut(HR_U64, (whole_t)((unsigned_whole_t)x * (unsigned_whole_t)y)); }
+
 static whole_t power(hr_dtype_t t, whole_t x, whole_t n) { /* by squaring, cut at each step */
   whole_t r = 1;
-  for (; n > 0; n /= 2, x = cut(HR_U64, x * x))
-    if (n % 2) r = cut(HR_U64, r * x);
+  for (; n > 0; n /= 2, x = times(x, x))
+    if (n % 2) r = times(r, x);
   return cut(t, r);
 }
 static int shift_count(hr_dtype_t t, whole_t y) { return y < 0 ? 0 : y >= bits_of(t) ? bits_of(t) - 1 : (int)y; }
@@ -59,7 +63,7 @@ static whole_t binary_of(int op, hr_dtype_t t, whole_t x, whole_t y) {
   switch (op) {
     case BINARY_Add: case BINARY_AddV2: return x + y;
     case BINARY_Sub: return x - y;
-    case BINARY_Mul: return cut(HR_U64, x) * cut(HR_U64, y);
+    case BINARY_Mul: return times(x, y);
     case BINARY_Maximum: return x > y ? x : y;
     case BINARY_Minimum: return x < y ? x : y;
     case BINARY_BitwiseAnd: return x & y;
