@@ -75,7 +75,7 @@ static whole_t binary_of(int op, hr_dtype_t t, whole_t x, whole_t y) {
     case BINARY_Mod: case BINARY_TruncateMod: return x % y;
     case BINARY_LeftShift: return x * ((whole_t)1 << shift_count(t, y));
     case BINARY_RightShift: return x >> shift_count(t, y);
-    case BINARY_SquaredDifference: return cut(HR_U64, x - y) * cut(HR_U64, x - y);
+    case BINARY_SquaredDifference: return times(x - y, x - y);
     default: return power(t, x, y); /* Pow */
   }
 }
@@ -93,7 +93,7 @@ static whole_t unary_of(int op, whole_t x) {
     case UNARY_Relu: return x > 0 ? x : 0;
     case UNARY_Relu6: return x < 0 ? 0 : x > 6 ? 6 : x;
     case UNARY_Sign: return (x > 0) - (x < 0);
-    case UNARY_Square: return cut(HR_U64, x) * cut(HR_U64, x);
+    case UNARY_Square: return times(x, x);
     default: return x; /* Round */
   }
 }
