@@ -104,21 +104,23 @@ static bool line_has_cpu_group(char* line, char** out_path) {
   return false;
 }
 
-static int quota_cores(int cores) {
+int hr_thread_quota(const char* root, int cores) {
   static const char* const mounts[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
-  FILE* f = fopen("/proc/self/cgroup", "re");
+  char line[1024], folder[1100], mount[64], *path;
+  snprintf(folder, sizeof folder, "%s/proc/self/cgroup", root);
+  FILE* f = fopen(folder, "re");
   if (!f) return cores;
-  char line[1024], folder[1100], *path;
   while (fgets(line, sizeof line, f)) {
     line[strcspn(line, "\n")] = 0;
     if (!line_has_cpu_group(line, &path)) continue;
     for (size_t i = 0; i < sizeof mounts / sizeof *mounts; ++i) {
-      snprintf(folder, sizeof folder, "%s%s", mounts[i], strcmp(path, "/") == 0 ? "" : path);
-      cores = quota_of_path(folder, strlen(mounts[i]), cores);
+      const int size = snprintf(mount, sizeof mount, "%s%s", root, mounts[i]);
+      snprintf(folder, sizeof folder, "%s%s", mount, strcmp(path, "/") == 0 ? "" : path);
+      cores = quota_of_path(folder, (size_t)size, cores);
     }
   }
   fclose(f);
   return cores;
 }
 
-int hr_thread_cores(void) { return quota_cores(affinity_cores()); }
+int hr_thread_cores(void) { return hr_thread_quota("", affinity_cores()); }
