@@ -66,6 +66,9 @@ TEST(a_keras_network) {
   if (model_open(&m, FILES "saved_model_keras")) {
     TF_Tensor *in = help_floats(dims, 2, x), *got = NULL;
     if (model_run(&m, 1, names, &in, "StatefulPartitionedCall_1", 1, &got)) check_floats(got, 6, want, 1e-5);
+    int64_t shape[2]; /* of a call only the saved "_output_shapes" say it */
+    TF_GraphGetTensorShape(m.g, model_endpoint(&m, "StatefulPartitionedCall", 0), shape, 2, m.s);
+    if (CHECK_TF_OK(m.s)) CHECK(shape[0] == -1 && shape[1] == 3);
     in = help_floats(dims, 2, x);
     if (model_run(&m, 1, other, &in, "StatefulPartitionedCall", 1, &got)) check_floats(got, 6, want, 1e-5);
   }
