@@ -46,16 +46,6 @@ static bool wait_told(watcher_t* w, int task, int times) {
   return HR_CHECK(good);
 }
 
-static void write_job(hr_writer_t* w, const char* name, const char* address) {
-  hr_writer_mark_t job = hr_writer_begin(w, 1, 64);
-  hr_writer_str(w, 1, hr_str(name));
-  hr_writer_mark_t task = hr_writer_begin(w, 2, 32);
-  hr_writer_i64(w, 1, 0);
-  hr_writer_str(w, 2, hr_str(address));
-  hr_writer_end(w, task, 32);
-  hr_writer_end(w, job, 64);
-}
-
 /* Jobs a: answers; b: this one; c: nobody is there; d: says that it is away; e: refuses. */
 static bool open_tasks(stage_t stages[3], hr_cluster_t** out) {
   static const stage_line_t lines[] = {{.answer = BYTES("")}, {.code = HR_DEADLINE_EXCEEDED, .says = "too late"},
@@ -64,11 +54,11 @@ static bool open_tasks(stage_t stages[3], hr_cluster_t** out) {
   for (int i = 0; i < 3; ++i)
     if (!stage_open(&stages[i], methods, 1, &lines[i])) return false;
   hr_writer_mark_t cluster = hr_writer_begin(&def, 1, 400);
-  write_job(&def, "a", stages[0].address);
-  write_job(&def, "b", "here:1");
-  write_job(&def, "c", "nowhere:1");
-  write_job(&def, "d", stages[1].address);
-  write_job(&def, "e", stages[2].address);
+  stage_write_job(&def, "a", stages[0].address);
+  stage_write_job(&def, "b", "here:1");
+  stage_write_job(&def, "c", "nowhere:1");
+  stage_write_job(&def, "d", stages[1].address);
+  stage_write_job(&def, "e", stages[2].address);
   hr_writer_end(&def, cluster, 400);
   hr_writer_str(&def, 2, HR_STR("b"));
   hr_status_t status = hr_cluster_create(def.data, def.size, stages[0].transport, NULL, HR_STR(""), out);

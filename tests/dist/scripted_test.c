@@ -19,16 +19,6 @@ typedef struct {
 
 /* --- life ----------------------------------------------------------------------------------------------------------------------------- */
 
-static void write_job(hr_writer_t* w, const char* name, const char* address) {
-  hr_writer_mark_t job = hr_writer_begin(w, 1, 64);
-  hr_writer_str(w, 1, hr_str(name));
-  hr_writer_mark_t task = hr_writer_begin(w, 2, 32);
-  hr_writer_i64(w, 1, 0);
-  hr_writer_str(w, 2, hr_str(address));
-  hr_writer_end(w, task, 32);
-  hr_writer_end(w, job, 64);
-}
-
 #define STATUS_OF_PS "\x0a\x32\x0a\x25" PS "/device:CPU:0" "\x20\x63\x31\x05\x00\x00\x00\x00\x00\x00\x00"
 
 static const stage_line_t good_lines[HR_WORKER_METHOD_COUNT] = {
@@ -45,8 +35,8 @@ static bool open_play(play_t* p) {
   hr_writer_t def;
   hr_strbuf_init(&def);
   hr_writer_mark_t cluster = hr_writer_begin(&def, 1, 200);
-  write_job(&def, "worker", "nowhere:1");
-  write_job(&def, "ps", p->stage.address);
+  stage_write_job(&def, "worker", "nowhere:1");
+  stage_write_job(&def, "ps", p->stage.address);
   hr_writer_end(&def, cluster, 200);
   hr_writer_str(&def, 2, HR_STR("worker"));
   hr_writer_str(&def, 5, HR_STR("inproc"));
@@ -124,15 +114,17 @@ static void write_scalar(hr_writer_t* w, uint32_t number, float value) {
   hr_writer_end(w, m, 32);
   hr_tensor_release(&t);
 }
+static void write_feed(hr_writer_t* w, const char* name) { /* of 3 */
+  hr_writer_mark_t m = hr_writer_begin(w, 2, 64);
+  hr_writer_str(w, 1, hr_str(name));
+  write_scalar(w, 2, 3);
+  hr_writer_end(w, m, 64);
+}
+
 static hr_status_t run(play_t* p, const char* feed, const char* fetch, const char* target, hr_str_t options) {
   hr_writer_t w = stage_writer();
   hr_writer_str(&w, 1, hr_str(p->handle));
-  if (*feed) {
-    hr_writer_mark_t m = hr_writer_begin(&w, 2, 64);
-    hr_writer_str(&w, 1, hr_str(feed));
-    write_scalar(&w, 2, 3);
-    hr_writer_end(&w, m, 64);
-  }
+  if (*feed) write_feed(&w, feed);
   if (*fetch) hr_writer_str(&w, 3, hr_str(fetch));
   if (*target) hr_writer_str(&w, 4, hr_str(target));
   if (options.size) hr_writer_str(&w, 5, options);
@@ -246,12 +238,7 @@ HR_TEST(steps_that_are_watched) {
 static hr_status_t piece(play_t* p, hr_str_t handle, const char* feed, const char* fetch) {
   hr_writer_t w = stage_writer();
   hr_writer_str(&w, 1, hr_str(p->handle));
-  if (*feed) {
-    hr_writer_mark_t m = hr_writer_begin(&w, 2, 64);
-    hr_writer_str(&w, 1, hr_str(feed));
-    write_scalar(&w, 2, 3);
-    hr_writer_end(&w, m, 64);
-  }
+  if (*feed) write_feed(&w, feed);
   if (*fetch) hr_writer_str(&w, 3, hr_str(fetch));
   hr_writer_str(&w, 6, handle);
   return ask(p, HR_MASTER_RunStep, &w);

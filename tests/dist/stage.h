@@ -120,4 +120,14 @@ static inline hr_writer_t stage_writer(void) {
   hr_strbuf_init(&w);
   return w;
 }
+/* A JobDef of one task, as a ClusterDef holds it. */
+static inline void stage_write_job(hr_writer_t* w, const char* name, const char* address) {
+  hr_writer_mark_t job = hr_writer_begin(w, 1, 64);
+  hr_writer_str(w, 1, hr_str(name));
+  hr_writer_mark_t task = hr_writer_begin(w, 2, 32);
+  hr_writer_i64(w, 1, 0);
+  hr_writer_str(w, 2, hr_str(address));
+  hr_writer_end(w, task, 32);
+  hr_writer_end(w, job, 64);
+}
 #endif
