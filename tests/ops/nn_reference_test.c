@@ -177,17 +177,6 @@ static void fill_numbers(void) {
     for (int w = 0; w < 3; ++w) numbers[w][i] = (double)((i * (w ? 5 + w : 7) + i / 13) % 23) - (w ? 6 : 4); /* equal ones too */
 }
 
-static void each_machine(void (*check)(void)) {
-  const hr_isa_t before = hr_isa();
-  for (int isa = 0; isa <= (int)hr_isa_best(); ++isa) {
-    hr_isa_force((hr_isa_t)isa);
-    hr_pool_set_threads(1 + isa % 2);
-    check();
-  }
-  hr_pool_set_threads(0);
-  hr_isa_force(before);
-}
-
 static void check_pools(void) {
   static const int channels[] = {1, 3, 8, 15, 16, 17, 33, 64, 65, 81};
   static const pooling_t windows[] = {{{1, 2, 2}, {1, 2, 2}, false}, {{1, 3, 2}, {1, 2, 1}, true},  {{1, 2, 3}, {1, 1, 3}, false},

@@ -98,17 +98,6 @@ static void check_large(void) { /* blocks of 256, 512 and 1024; rows and columns
       for (int t = 0; t < 3; ++t) check_reduction(&shapes[k], mask, SUM + (k + mask + t) % 2 * 3, types[t]);
 }
 
-static void each_machine(void (*check)(void)) {
-  const hr_isa_t before = hr_isa();
-  for (int isa = 0; isa <= (int)hr_isa_best(); ++isa) {
-    hr_isa_force((hr_isa_t)isa);
-    hr_pool_set_threads(1 + isa % 2);
-    check();
-  }
-  hr_pool_set_threads(0);
-  hr_isa_force(before);
-}
-
 HR_TEST(every_set_of_axes) { check_small(); }
 HR_TEST(blocks_and_chunks) { each_machine(check_large); }
 

@@ -4,6 +4,8 @@
 #ifndef HR_TESTS_OPS_RUN_OP_H
 #define HR_TESTS_OPS_RUN_OP_H
 #include "base/half.h"
+#include "base/isa.h"
+#include "base/pool.h"
 #include "ops/text.h"
 #include "test.h"
 
@@ -117,5 +119,16 @@ static bool run_check(const run_op_t* r, int o, TF_DataType type, int64_t count,
     return hr_test_fail(__FILE__, __LINE__, "%s: number %lld of output %d is %.9g, not %.9g", what, (long long)i, o, got, want[i]);
   }
   return true;
+}
+/* On each instruction set that this machine has, with one thread or two. */
+UNUSED static void each_machine(void (*check)(void)) {
+  const hr_isa_t before = hr_isa();
+  for (int isa = 0; isa <= (int)hr_isa_best(); ++isa) {
+    hr_isa_force((hr_isa_t)isa);
+    hr_pool_set_threads(1 + isa % 2);
+    check();
+  }
+  hr_pool_set_threads(0);
+  hr_isa_force(before);
 }
 #endif
