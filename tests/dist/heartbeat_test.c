@@ -37,6 +37,12 @@ static int told(watcher_t* w, int task) {
   hr_mutex_unlock(&mu);
   return n;
 }
+static void check_words(watcher_t* w, const char* begin) { /* the last ones */
+  hr_mutex_lock(&mu);
+  HR_CHECK_EQ_I64(w->code, HR_UNAVAILABLE);
+  HR_CHECK_VIEW(hr_str_slice(hr_str(w->text), 0, strlen(begin)), begin);
+  hr_mutex_unlock(&mu);
+}
 static bool wait_told(watcher_t* w, int task, int times) {
   const int64_t until = hr_clock_now_ns() + INT64_C(10000000000);
   hr_mutex_lock(&mu);
@@ -81,12 +87,11 @@ HR_TEST(who_watches_a_task_is_told_that_it_is_gone) {
     wait_told(&all[2], 3, 2);
     HR_CHECK_EQ_U64(stage_request(&stages[0], 0).size, 0);
     HR_CHECK_EQ_U64(stage_request(&stages[2], 0).size, 0);
-    HR_CHECK(all[1].code == HR_UNAVAILABLE && all[2].code == HR_UNAVAILABLE);
     char text[300];
     snprintf(text, sizeof text, "task /job:d/replica:0/task:0 at %s is gone: it does not answer within a heartbeat of 60 ms (too late)",
              stages[1].address);
-    HR_CHECK_STR(all[2].text, text);
-    HR_CHECK(!strncmp(all[1].text, "task /job:c/replica:0/task:0 at nowhere:1 is gone: ", 51));
+    check_words(&all[2], text);
+    check_words(&all[1], "task /job:c/replica:0/task:0 at nowhere:1 is gone: ");
     for (int i = 0; i < 3; ++i) /* of others nobody hears */
       for (int task = 0; task < 5; ++task) HR_CHECK(!told(&all[i], task) || (i == 1 && task == 2) || (i == 2 && task == 3));
     hr_heartbeat_remove(h, &none.base);

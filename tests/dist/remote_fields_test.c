@@ -104,7 +104,7 @@ HR_TEST(the_graph_goes_with_the_first_step_and_news_with_the_next) {
       char name[10];
       snprintf(name, sizeof name, "more%d", i);
       (void)add_node(p.g, "NoOp", name, 0, NULL);
-      p.stage.lines[HR_MASTER_ExtendSession].answer = (hr_str_t){rows[i].answer, rows[i].size};
+      stage_says(&p.stage, HR_MASTER_ExtendSession, (stage_line_t){.answer = (hr_str_t){rows[i].answer, rows[i].size}});
       stage_forget(&p.stage);
       HR_REQUIRE_OK(run_once(&p));
       HR_CHECK_EQ_I64(p.stage.count, 2);
@@ -117,7 +117,7 @@ HR_TEST(the_graph_goes_with_the_first_step_and_news_with_the_next) {
     }
     (void)add_node(p.g, "NoOp", "last", 0, NULL); /* news that are refused go again */
     for (int i = 0; i < 2; ++i) {
-      p.stage.lines[HR_MASTER_ExtendSession] = (stage_line_t){.code = i ? HR_OK : HR_INTERNAL, .says = "not now"};
+      stage_says(&p.stage, HR_MASTER_ExtendSession, (stage_line_t){.code = i ? HR_OK : HR_INTERNAL, .says = "not now"});
       stage_forget(&p.stage);
       if (i) HR_CHECK_OK(run_once(&p));
       else HR_CHECK_CODE(run_once(&p), HR_INTERNAL, "not now");
@@ -133,7 +133,7 @@ HR_TEST(steps_are_asked_for_by_name) {
   play_t p;
   hr_tensor_t out[5] = {{0}};
   if (open_play(&p)) {
-    p.stage.lines[HR_MASTER_RunStep].answer = (hr_str_t)BYTES(VALUE("x:0", ONE) VALUE("y:0", TWO));
+    stage_says(&p.stage, HR_MASTER_RunStep, (stage_line_t){.answer = BYTES(VALUE("x:0", ONE) VALUE("y:0", TWO))});
     HR_REQUIRE_OK(run(&p, NULL, 2, 3, true, out, NULL));
     for (int i = 0; i < 5; ++i) {
       HR_CHECK_EQ_F64(*(float*)out[i].data, i < 2 ? 2 : 1);
@@ -148,7 +148,7 @@ HR_TEST(steps_are_asked_for_by_name) {
     HR_CHECK_EQ_U64(compare_field(request, HR_KEY_SPAN(5)).size, 0);
     HR_CHECK(compare_number(request, HR_KEY_VARINT(7)) == 1 && compare_number(request, HR_KEY_VARINT(8)) != 0);
     for (int i = 0; i < 5; ++i) hr_tensor_release(&out[i]);
-    p.stage.lines[HR_MASTER_RunStep].answer = HR_STR("");
+    stage_says(&p.stage, HR_MASTER_RunStep, (stage_line_t){.answer = HR_STR("")});
     HR_CHECK_OK(run(&p, NULL, 0, 0, true, out, NULL));
     stage_fields(stage_request(&p.stage, HR_MASTER_RunStep), "1 2 4 5 7 8");
     HR_CHECK_CODE(run(&p, NULL, 0, 0, false, out, NULL), HR_INVALID_ARGUMENT, "nothing to run");
@@ -201,11 +201,11 @@ HR_TEST(partial_runs) {
     HR_CHECK_EQ_F64(*(float*)out[0].data, 2);
     stage_fields(stage_request(&p.stage, HR_MASTER_RunStep), "1 2 3 5 6 7 8");
     HR_CHECK_VIEW(compare_field(stage_request(&p.stage, HR_MASTER_RunStep), HR_KEY_SPAN(6)), "P5");
-    p.stage.lines[HR_MASTER_RunStep].answer = HR_STR("");
+    stage_says(&p.stage, HR_MASTER_RunStep, (stage_line_t){.answer = HR_STR("")});
     HR_CHECK_OK(hr_partial_run_step(partial, &none, out + 1)); /* a piece may give only */
     HR_CHECK_EQ_I64(stage_count(&p.stage, HR_MASTER_ExtendSession), 0);
     hr_partial_run_destroy(partial);
-    p.stage.lines[HR_MASTER_PartialRunSetup].answer = (hr_str_t)BYTES("\x0a\x05" "P");
+    stage_says(&p.stage, HR_MASTER_PartialRunSetup, (stage_line_t){.answer = BYTES("\x0a\x05" "P")});
     HR_CHECK_CODE(hr_session_partial_setup(p.s, &all, &partial), HR_INVALID_ARGUMENT, "");
     hr_tensor_release(&out[0]);
     hr_tensor_release(&value);
@@ -239,7 +239,7 @@ HR_TEST(values_that_are_answered) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
       hr_tensor_t out[3] = {{0}};
       hr_str_t metadata;
-      p.stage.lines[HR_MASTER_RunStep].answer = rows[i].answer;
+      stage_says(&p.stage, HR_MASTER_RunStep, (stage_line_t){.answer = rows[i].answer});
       stage_forget(&p.stage);
       hr_status_t status = run(&p, NULL, 1, rows[i].xs, false, out, &metadata);
       if (rows[i].code) {
@@ -255,7 +255,7 @@ HR_TEST(values_that_are_answered) {
     }
     hr_tensor_t out = {0};
     hr_str_t metadata;
-    p.stage.lines[HR_MASTER_RunStep].answer = (hr_str_t)BYTES("\x12\x02\x0a\x00" VALUE("y:0", TWO) "\x12\x04\x0a\x00\x0a\x00");
+    stage_says(&p.stage, HR_MASTER_RunStep, (stage_line_t){.answer = BYTES("\x12\x02\x0a\x00" VALUE("y:0", TWO) "\x12\x04\x0a\x00\x0a\x00")});
     HR_CHECK_OK(run(&p, NULL, 1, 0, false, &out, &metadata)); /* the first one told */
     HR_CHECK(hr_str_equal(metadata, (hr_str_t)BYTES("\x0a\x00")));
     hr_free((void*)(uintptr_t)metadata.data);
@@ -272,7 +272,7 @@ HR_TEST(servers_that_are_away_are_asked_again) {
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(run_once(&p))) {
     for (int i = 0; i < 4; ++i) {
-      p.stage.lines[HR_MASTER_RunStep] = (stage_line_t){.code = rows[i].code, .says = "away"};
+      stage_says(&p.stage, HR_MASTER_RunStep, (stage_line_t){.code = rows[i].code, .says = "away"});
       stage_forget(&p.stage);
       hr_status_t status = run_once(&p);
       HR_CHECK(!strstr(hr_status_message(status), "no answer")); /* it is there, and has been */
@@ -290,7 +290,7 @@ HR_TEST(answers_about_sessions) {
   play_t p;
   if (open_play(&p)) {
     for (int i = 0; i < 3; ++i) {
-      p.stage.lines[HR_MASTER_CreateSession] = bad[i];
+      stage_says(&p.stage, HR_MASTER_CreateSession, bad[i]);
       HR_CHECK_CODE(run_once(&p), i ? HR_INVALID_ARGUMENT : HR_INTERNAL, "");
       HR_CHECK(stage_count(&p.stage, HR_MASTER_CreateSession) == i + 1 && stage_count(&p.stage, HR_MASTER_RunStep) == 0);
     }
@@ -300,7 +300,8 @@ HR_TEST(answers_about_sessions) {
       bool done = false;
       snprintf(says, sizeof says, "no answer from grpc://%s, or not from all of its cluster, in %d ms: late", p.stage.address,
                i ? 10000 : 0);
-      p.stage.lines[HR_MASTER_CreateSession] = p.stage.lines[HR_MASTER_Reset] = line;
+      stage_says(&p.stage, HR_MASTER_CreateSession, line);
+      stage_says(&p.stage, HR_MASTER_Reset, line);
       hr_status_t status = i ? hr_session_reset(hr_str(p.target), NULL, 0, &done) : run_once(&p);
       HR_CHECK_EQ_I64(hr_status_code(status), line.code);
       HR_CHECK_EQ_I64(strstr(hr_status_message(status), says) != NULL, i != 1);
@@ -319,7 +320,7 @@ HR_TEST(closing) {
   for (int i = 0; i < 5; ++i) {
     play_t p;
     if (open_play(&p) && HR_CHECK_OK(run_once(&p))) {
-      p.stage.lines[HR_MASTER_CloseSession] = (stage_line_t){.code = rows[i].code, .says = "well"};
+      stage_says(&p.stage, HR_MASTER_CloseSession, (stage_line_t){.code = rows[i].code, .says = "well"});
       hr_status_t status = hr_session_close(p.s);
       HR_CHECK_EQ_I64(hr_status_code(status), rows[i].closes);
       hr_status_release(status);
@@ -336,8 +337,8 @@ HR_TEST(devices) {
   play_t p;
   if (open_play(&p)) {
 #define DEVICE(job) "\x0a\x25" "/job:" job "/replica:0/task:0/device:CPU:0" "\x12\x03" "CPU"
-    p.stage.lines[HR_MASTER_ListDevices].answer =
-        (hr_str_t)BYTES("\x12\x37" DEVICE("ab") "\x20\x05\x31\x09\x00\x00\x00\x00\x00\x00\x01" "\x0a\x2e" DEVICE("cd") "\x18\x01");
+    stage_says(&p.stage, HR_MASTER_ListDevices,
+               (stage_line_t){.answer = BYTES("\x12\x37" DEVICE("ab") "\x20\x05\x31\x09\x00\x00\x00\x00\x00\x00\x01" "\x0a\x2e" DEVICE("cd") "\x18\x01")});
     hr_device_set_t* set = NULL;
     for (int i = 0; i < 2; ++i) {
       HR_REQUIRE_OK(hr_session_list_devices(p.s, &set));
@@ -356,7 +357,7 @@ HR_TEST(devices) {
     HR_CHECK(stage_count(&p.stage, HR_MASTER_CreateSession) == 1 && stage_count(&p.stage, HR_MASTER_ExtendSession) == 0);
     static const hr_str_t bad[] = {BYTES("\x0a"), BYTES("\x0a\x02\x0a\x05"), BYTES("\x12\x03\x0a\x01/")};
     for (int i = 0; i < 3; ++i) {
-      p.stage.lines[HR_MASTER_ListDevices].answer = bad[i];
+      stage_says(&p.stage, HR_MASTER_ListDevices, (stage_line_t){.answer = bad[i]});
       HR_CHECK_CODE(hr_session_list_devices(p.s, &set), HR_INVALID_ARGUMENT, "");
     }
   }
@@ -374,7 +375,7 @@ HR_TEST(resets_and_targets) {
       HR_CHECK(done && hr_str_equal(stage_request(&p.stage, HR_MASTER_Reset), hr_str(sent[count])));
     }
     bool done = false;
-    p.stage.lines[HR_MASTER_Reset] = (stage_line_t){.code = HR_INTERNAL, .says = "stuck"};
+    stage_says(&p.stage, HR_MASTER_Reset, (stage_line_t){.code = HR_INTERNAL, .says = "stuck"});
     HR_CHECK_CODE(hr_session_reset(hr_str(p.target), containers, 1, &done), HR_INTERNAL, "stuck");
     HR_CHECK_CODE(hr_session_reset(HR_STR("inproc://"), containers, 1, &done), HR_INVALID_ARGUMENT, "'inproc://' names no host and port");
     hr_session_options_t o;

@@ -190,7 +190,7 @@ HR_TEST(a_worker_of_another_kind_is_told_to_clean_up) {
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, HR_STR("")))) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-      p.stage.lines[HR_WORKER_RunGraph].answer = rows[i].answer;
+      stage_says(&p.stage, HR_WORKER_RunGraph, (stage_line_t){.answer = rows[i].answer});
       stage_forget(&p.stage);
       if (!HR_CHECK_OK(step(&p))) continue;
       const int64_t id = compare_number(stage_request(&p.stage, HR_WORKER_RunGraph), HR_KEY_VARINT(2));
@@ -212,7 +212,7 @@ HR_TEST(a_part_of_another_task_alone) {
     stage_forget(&p.stage);
     HR_CHECK_OK(run(&p, "x:0", "", "n", HR_STR(""))); /* what is fed is for nothing there */
     stage_fields(stage_request(&p.stage, HR_WORKER_RunGraph), "1 2 5 8 9 10 11 1000");
-    p.stage.lines[HR_WORKER_RunGraph] = (stage_line_t){.code = HR_DATA_LOSS, .says = "lost"};
+    stage_says(&p.stage, HR_WORKER_RunGraph, (stage_line_t){.code = HR_DATA_LOSS, .says = "lost"});
     HR_CHECK_CODE(run(&p, "", "", "n", HR_STR("")), HR_DATA_LOSS, "lost");
   }
   close_play(&p);
@@ -223,7 +223,7 @@ HR_TEST(steps_that_are_watched) {
       {BYTES("\x08\x03"), true}, {BYTES("\x08\x01"), true}, {BYTES(""), false}};
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, HR_STR("")))) {
-    p.stage.lines[HR_WORKER_RunGraph].answer = (hr_str_t)BYTES("\x12\x0e\x0a\x0c\x0a\x0a" "some place" "\xc0\x3e\x01");
+    stage_says(&p.stage, HR_WORKER_RunGraph, (stage_line_t){.answer = BYTES("\x12\x0e\x0a\x0c\x0a\x0a" "some place" "\xc0\x3e\x01")});
     for (int i = 0; i < 3; ++i) {
       stage_forget(&p.stage);
       if (!HR_CHECK_OK(run(&p, "x:0", "y:0", "", rows[i].options))) continue;
@@ -247,7 +247,7 @@ static hr_status_t piece(play_t* p, hr_str_t handle, const char* feed, const cha
 HR_TEST(pieces_of_a_partial_run) {
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, HR_STR("")))) {
-    p.stage.lines[HR_WORKER_RunGraph].answer = HR_STR("");
+    stage_says(&p.stage, HR_WORKER_RunGraph, (stage_line_t){.answer = HR_STR("")});
     hr_writer_t w = stage_writer();
     static const struct { uint32_t number; const char* name; } fields[] = {{2, "x:0"}, {3, "y:0"}, {3, "z:0"}};
     hr_writer_str(&w, 1, hr_str(p.handle));
@@ -293,7 +293,7 @@ HR_TEST(resets) {
       HR_CHECK_EQ_I64(stage_count(&p.stage, HR_WORKER_CleanupAll), rows[i].is_asked);
       if (rows[i].is_asked) HR_CHECK(hr_str_equal(stage_request(&p.stage, HR_WORKER_CleanupAll), rows[i].asked));
     }
-    p.stage.lines[HR_WORKER_CleanupAll] = (stage_line_t){.code = HR_INTERNAL, .says = "stuck"};
+    stage_says(&p.stage, HR_WORKER_CleanupAll, (stage_line_t){.code = HR_INTERNAL, .says = "stuck"});
     hr_writer_t w = stage_writer();
     HR_CHECK_CODE(ask(&p, HR_MASTER_Reset, &w), HR_INTERNAL, "stuck");
     hr_strbuf_add(&w, "\x0a", 1);
@@ -320,7 +320,7 @@ HR_TEST(devices_that_a_worker_says_it_has) {
   play_t p;
   if (open_play(&p)) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-      p.stage.lines[HR_WORKER_GetStatus].answer = rows[i].answer;
+      stage_says(&p.stage, HR_WORKER_GetStatus, (stage_line_t){.answer = rows[i].answer});
       hr_writer_t w = stage_writer();
       hr_status_t status = ask(&p, HR_MASTER_ListDevices, &w);
       if (rows[i].code) {
@@ -342,7 +342,7 @@ HR_TEST(devices_that_a_worker_says_it_has) {
       }
       HR_CHECK_EQ_I64(remote, rows[i].devices);
     }
-    p.stage.lines[HR_WORKER_GetStatus] = (stage_line_t){.code = HR_PERMISSION_DENIED, .says = "go away"};
+    stage_says(&p.stage, HR_WORKER_GetStatus, (stage_line_t){.code = HR_PERMISSION_DENIED, .says = "go away"});
     hr_writer_t w = stage_writer();
     HR_CHECK_CODE(ask(&p, HR_MASTER_ListDevices, &w), HR_PERMISSION_DENIED, "go away");
     HR_CHECK_CODE(open_session(&p, HR_STR("")), HR_PERMISSION_DENIED, "From " PS);
@@ -354,12 +354,12 @@ HR_TEST(devices_that_a_worker_says_it_has) {
 HR_TEST(workers_that_refuse_a_session) {
   play_t p;
   if (open_play(&p)) {
-    p.stage.lines[HR_WORKER_CreateWorkerSession] = (stage_line_t){.code = HR_RESOURCE_EXHAUSTED, .says = "full"};
+    stage_says(&p.stage, HR_WORKER_CreateWorkerSession, (stage_line_t){.code = HR_RESOURCE_EXHAUSTED, .says = "full"});
     HR_CHECK_CODE(open_session(&p, HR_STR("")), HR_RESOURCE_EXHAUSTED, "From " PS);
     const hr_str_t made = stage_request(&p.stage, HR_WORKER_CreateWorkerSession);
     const hr_str_t gone = stage_request(&p.stage, HR_WORKER_DeleteWorkerSession);
     HR_CHECK(hr_str_equal(compare_field(made, HR_KEY_SPAN(1)), compare_field(gone, HR_KEY_SPAN(1))));
-    p.stage.lines[HR_WORKER_CreateWorkerSession] = (stage_line_t){.code = HR_OK};
+    stage_says(&p.stage, HR_WORKER_CreateWorkerSession, (stage_line_t){.code = HR_OK});
     HR_CHECK_OK(open_session(&p, HR_STR("")));
     HR_CHECK_OK(step(&p));
   }
@@ -372,16 +372,16 @@ HR_TEST(graphs_that_are_refused_are_registered_by_the_next_step) {
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, HR_STR("")))) {
     for (int i = 0; i < 3; ++i) {
-      p.stage.lines[HR_WORKER_RegisterGraph] = bad[i];
+      stage_says(&p.stage, HR_WORKER_RegisterGraph, bad[i]);
       HR_CHECK_CODE(step(&p), bad[i].code ? bad[i].code : HR_INVALID_ARGUMENT, bad[i].code ? "not yet" : "");
       HR_CHECK(stage_count(&p.stage, HR_WORKER_RegisterGraph) == i + 1 && stage_count(&p.stage, HR_WORKER_RunGraph) == 0);
     }
-    p.stage.lines[HR_WORKER_RegisterGraph].answer = (hr_str_t)BYTES("\x0a\x02" "H2\x12\x01" "x\x0a\x02" "H3\x12\x01" "x");
+    stage_says(&p.stage, HR_WORKER_RegisterGraph, (stage_line_t){.answer = BYTES("\x0a\x02" "H2\x12\x01" "x\x0a\x02" "H3\x12\x01" "x")});
     HR_CHECK_OK(step(&p));
     HR_CHECK_OK(step(&p));
     HR_CHECK_VIEW(compare_field(stage_request(&p.stage, HR_WORKER_RunGraph), HR_KEY_SPAN(1)), "H3");
     HR_CHECK_EQ_I64(stage_count(&p.stage, HR_WORKER_RegisterGraph), 4);
-    p.stage.lines[HR_WORKER_RegisterGraph].answer = HR_STR("");
+    stage_says(&p.stage, HR_WORKER_RegisterGraph, (stage_line_t){.answer = HR_STR("")});
     HR_CHECK_OK(run(&p, "x:0", "z:0", "", HR_STR(""))); /* another graph; a worker whose handles are empty */
     HR_CHECK_EQ_U64(compare_field(stage_request(&p.stage, HR_WORKER_RunGraph), HR_KEY_SPAN(1)).size, 0);
   }
@@ -406,14 +406,14 @@ HR_TEST(what_a_run_may_answer) {
   play_t p;
   if (open_play(&p) && HR_CHECK_OK(open_session(&p, HR_STR("")))) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-      p.stage.lines[HR_WORKER_RunGraph] = rows[i].line;
+      stage_says(&p.stage, HR_WORKER_RunGraph, rows[i].line);
       stage_forget(&p.stage);
       hr_status_t status = step(&p);
       if (rows[i].code) HR_CHECK_CODE(status, rows[i].code, rows[i].says);
       else if (HR_CHECK_OK(status)) check_fetched(&p, 42);
     }
-    p.stage.lines[HR_WORKER_RunGraph] = good_lines[HR_WORKER_RunGraph];
-    p.stage.lines[HR_WORKER_RecvTensor] = (stage_line_t){.code = HR_OUT_OF_RANGE, .says = "no value"};
+    stage_says(&p.stage, HR_WORKER_RunGraph, good_lines[HR_WORKER_RunGraph]);
+    stage_says(&p.stage, HR_WORKER_RecvTensor, (stage_line_t){.code = HR_OUT_OF_RANGE, .says = "no value"});
     HR_CHECK_CODE(step(&p), HR_OUT_OF_RANGE, "no value");
   }
   close_play(&p);

@@ -17,16 +17,16 @@ typedef struct {
   const char* says;
 } stage_line_t;
 
-enum { STAGE_METHODS_MOST = 20, STAGE_HEARD_MOST = 64 };
+enum { STAGE_METHODS_MOST = 20, STAGE_HEARD_MOST = 4096 };
 typedef struct {
   const hr_transport_t* transport;
   hr_listener_t* listener;
   char address[64];
   const char* const* names; /* of methods, by number */
   int name_count;
-  stage_line_t lines[STAGE_METHODS_MOST];
-  hr_mutex_t mu;            /* guards what follows */
+  hr_mutex_t mu;            /* guards what follows: calls come in several threads */
   hr_cond_t changed;
+  stage_line_t lines[STAGE_METHODS_MOST]; /* written by stage_says */
   struct {
     int method;
     hr_str_t request;       /* own bytes */
@@ -38,19 +38,23 @@ static inline void stage_serve(void* arg, hr_request_t* r) {
   stage_t* s = arg;
   int method = 0;
   while (method < s->name_count && !hr_str_has_suffix(r->method, hr_str(s->names[method]))) ++method;
-  if (!HR_CHECK(method < s->name_count) || !HR_CHECK(s->count < STAGE_HEARD_MOST)) method = s->count = 0;
+  if (!HR_CHECK(method < s->name_count)) method = 0;
   char* bytes = NULL;
   size_t size = 0;
   HR_CHECK_OK(hr_message_join(&r->message, &bytes, &size));
-  const stage_line_t* line = &s->lines[method];
-  hr_message_t m = {0};
-  hr_status_t status = line->code ? hr_status_create(line->code, "there.c", 1, "%s", line->says) : NULL;
-  if (!status) HR_CHECK_OK(hr_message_of_bytes(hr_alloc_copy(line->answer.data, line->answer.size), line->answer.size, &m));
   hr_mutex_lock(&s->mu);
-  s->heard[s->count].method = method;
-  s->heard[s->count++].request = (hr_str_t){bytes, size};
+  const stage_line_t line = s->lines[method];
+  if (HR_CHECK(s->count < STAGE_HEARD_MOST)) {
+    s->heard[s->count].method = method;
+    s->heard[s->count++].request = (hr_str_t){bytes, size};
+    bytes = NULL;
+  }
   hr_cond_wake_all(&s->changed);
   hr_mutex_unlock(&s->mu);
+  hr_free(bytes);
+  hr_message_t m = {0};
+  hr_status_t status = line.code ? hr_status_create(line.code, "there.c", 1, "%s", line.says) : NULL;
+  if (!status) HR_CHECK_OK(hr_message_of_bytes(hr_alloc_copy(line.answer.data, line.answer.size), line.answer.size, &m));
   s->transport->reply(r, status, status ? NULL : &m);
 }
 
@@ -66,6 +70,13 @@ static inline bool stage_open(stage_t* s, const char* const* names, int name_cou
   if (!HR_CHECK_OK(s->transport->listen(HR_STR("stage"), 0, NULL, NULL, stage_serve, s, &s->listener, &port))) return false;
   snprintf(s->address, sizeof s->address, "stage:%d", port);
   return true;
+}
+
+/* From now on, to this method. */
+static inline void stage_says(stage_t* s, int method, stage_line_t line) {
+  hr_mutex_lock(&s->mu);
+  s->lines[method] = line;
+  hr_mutex_unlock(&s->mu);
 }
 
 static inline void stage_forget(stage_t* s) {
