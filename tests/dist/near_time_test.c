@@ -320,14 +320,14 @@ typedef struct {
   hr_cond_t changed;
   hr_request_t* held[8];  /* in order of arrival */
   int count, cancelled;
-  bool replies;           /* a cancellation is answered where it is heard */
+  atomic_bool replies;    /* a cancellation is answered where it is heard */
 } house_t;
 static house_t house;
 
 static void hear_cancel(hr_request_t* r) {
   hr_mutex_lock(&house.mu);
   ++house.cancelled;
-  const bool replies = house.replies;
+  const bool replies = atomic_load(&house.replies);
   hr_cond_wake_all(&house.changed);
   hr_mutex_unlock(&house.mu);
   if (replies) hr_near_listener_reply(r, HR_ERROR(CANCELLED, "so be it"), NULL);
@@ -341,7 +341,7 @@ static void hold(void* arg, hr_request_t* r) {
   hr_mutex_unlock(&house.mu);
 }
 static bool open_house(const hr_listener_limits_t* limits) {
-  house = (house_t){0};
+  memset(&house, 0, sizeof house);
   hr_mutex_init(&house.mu);
   hr_cond_init(&house.changed);
   return HR_CHECK_OK(hr_near_listener_open(port_of_test(), limits, hold, &house, &house.l));
@@ -416,7 +416,7 @@ HR_TEST(cancellations_are_heard_once) {
     HR_CHECK(is_silent(fd) && house.cancelled == 1);
     hr_near_listener_reply(house.held[1], HR_ERROR(CANCELLED, "ended"), NULL);
     get(fd, 2, HR_NEAR_ANSWER, HR_CANCELLED, "ended", 0);
-    house.replies = true;
+    atomic_store(&house.replies, true);
     put(fd, hr_near_head(1, HR_NEAR_CANCEL), "", 0);
     get(fd, 1, HR_NEAR_ANSWER, HR_CANCELLED, "so be it", 0);
     (void)close(fd); /* who goes cancels what is left */
@@ -448,7 +448,7 @@ HR_TEST(callers_have_a_limit) {
       get(fds[0], 2, HR_NEAR_ANSWER, HR_OK, "", 0);
       put(fds[most], hr_near_head(7, HR_NEAR_CALL), "hold", 0);
       wait_for(&house.count, most + 2);
-      house.replies = true;
+      atomic_store(&house.replies, true);
       for (int i = 0; i < 3; ++i) (void)close(fds[i]);
       wait_for(&house.cancelled, most);
     }

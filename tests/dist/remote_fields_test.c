@@ -255,7 +255,8 @@ HR_TEST(values_that_are_answered) {
     }
     hr_tensor_t out = {0};
     hr_str_t metadata;
-    stage_says(&p.stage, HR_MASTER_RunStep, (stage_line_t){.answer = BYTES("\x12\x02\x0a\x00" VALUE("y:0", TWO) "\x12\x04\x0a\x00\x0a\x00")});
+    stage_says(&p.stage, HR_MASTER_RunStep,
+               (stage_line_t){.answer = BYTES("\x12\x02\x0a\x00" VALUE("y:0", TWO) "\x12\x04\x0a\x00\x0a\x00")});
     HR_CHECK_OK(run(&p, NULL, 1, 0, false, &out, &metadata)); /* the first one told */
     HR_CHECK(hr_str_equal(metadata, (hr_str_t)BYTES("\x0a\x00")));
     hr_free((void*)(uintptr_t)metadata.data);
@@ -338,7 +339,8 @@ HR_TEST(devices) {
   if (open_play(&p)) {
 #define DEVICE(job) "\x0a\x25" "/job:" job "/replica:0/task:0/device:CPU:0" "\x12\x03" "CPU"
     stage_says(&p.stage, HR_MASTER_ListDevices,
-               (stage_line_t){.answer = BYTES("\x12\x37" DEVICE("ab") "\x20\x05\x31\x09\x00\x00\x00\x00\x00\x00\x01" "\x0a\x2e" DEVICE("cd") "\x18\x01")});
+               (stage_line_t){.answer = BYTES("\x12\x37" DEVICE("ab") "\x20\x05\x31\x09\x00\x00\x00\x00\x00\x00\x01"
+                                              "\x0a\x2e" DEVICE("cd") "\x18\x01")});
     hr_device_set_t* set = NULL;
     for (int i = 0; i < 2; ++i) {
       HR_REQUIRE_OK(hr_session_list_devices(p.s, &set));
