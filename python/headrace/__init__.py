@@ -127,7 +127,9 @@ _MODULES = {
     "app": "app",
     "gfile": "gfile",
     "test": "test_names",
-    "saved_model": "saved_model"}
+    "saved_model": "saved_model",
+    "python_io": "python_io",
+    "examples": "examples"}
 # modules that gather functions under other names: tf.math.log is tf.log
 _GATHERED = ("math", "linalg", "random", "bitwise", "strings", "io", "dtypes", "debugging", "quantization", "sparse", "manip", "version",
              "graph_util", "sysconfig", "nest", "config", "compat", "resource_loader", "autograph", "random_names", "signal", "spectral",

@@ -93,7 +93,11 @@ _ROWS = {
                         "encode_jpeg": "@image.encode_jpeg",
                         "matching_files": "matching_files",
                         "parse_tensor": "parse_tensor",
-                        "serialize_tensor": "serialize_tensor"},
+                        "serialize_tensor": "serialize_tensor",
+                        "TFRecordWriter": "@python_io.TFRecordWriter",
+                        "TFRecordOptions": "@python_io.TFRecordOptions",
+                        "TFRecordCompressionType": "@python_io.TFRecordCompressionType",
+                        "tf_record_iterator": "@python_io.tf_record_iterator"},
                         "dtypes": {
                             "as_dtype": "as_dtype",
                             "cast": "cast",

@@ -176,16 +176,8 @@ def __getattr__(name):
 
 def summary_iterator(path):
     """The Event messages of a file."""
-    from .errors import DataLossError
     from .protos import message
+    from .python_io import tf_record_iterator
     event = message("Event")
-    with open(path, "rb") as f:
-        while True:
-            head = f.read(12)
-            if not head:
-                return
-            size = struct.unpack("<Q", head[:8])[0] if len(head) == 12 else -1
-            data = f.read(size + 4) if 0 <= size < 1 << 40 else b""
-            if size < 0 or len(data) != size + 4:
-                raise DataLossError(None, None, "truncated record at %d of %s" % (f.tell(), path))
-            yield event.FromString(data[:size])
+    for record in tf_record_iterator(path):
+        yield event.FromString(record)

@@ -166,5 +166,5 @@ void hrpy_session_forget(SessionObject* s);
 /* The tensor itself, or in a function's body the argument that stands for another graph's; borrowed, the graph keeps it. NULL: raised. */
 PyObject* hrpy_captured(GraphObject* g, PyObject* tensor);
 extern PyMethodDef hrpy_function_methods[], hrpy_gradient_methods[], hrpy_import_methods[], hrpy_value_methods[], hrpy_op_methods[];
-extern PyMethodDef hrpy_client_methods[] __attribute__((weak)); /* client.c */
+extern PyMethodDef hrpy_client_methods[], hrpy_record_methods[];
 #endif

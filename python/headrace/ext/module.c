@@ -214,8 +214,8 @@ PyMODINIT_FUNC PyInit__headrace(void) {
               module_add_type(m, "Callable", &hrpy_callable_type) && module_add_type(m, "OpFunction", &hrpy_op_function_type) &&
               module_add_type(m, "PartialRun", &hrpy_partial_type) && module_add_type(m, "Server", &hrpy_server_type);
   PyMethodDef* const more[] = {hrpy_gradient_methods, hrpy_import_methods, hrpy_value_methods, hrpy_op_methods, hrpy_client_methods,
-                               hrpy_function_methods};
-  for (size_t i = 0; fine && i < sizeof more / sizeof *more; ++i) fine = !more[i] || PyModule_AddFunctions(m, more[i]) == 0;
+                               hrpy_function_methods, hrpy_record_methods};
+  for (size_t i = 0; fine && i < sizeof more / sizeof *more; ++i) fine = PyModule_AddFunctions(m, more[i]) == 0;
   fine = fine && PyModule_AddIntConstant(m, "GRAPH_VERSION", HR_GRAPH_VERSION) == 0;
   if (!fine) Py_CLEAR(m);
   return m;

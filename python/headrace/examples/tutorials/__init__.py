@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+from . import mnist  # noqa: F401
