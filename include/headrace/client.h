@@ -53,7 +53,8 @@ TF_CAPI_EXPORT TF_Output HR_RandomUniform(TF_Graph* graph, const char* name, con
 TF_CAPI_EXPORT TF_Output HR_Filled(TF_Graph* graph, const char* name, const int64_t* dims, int rank, float value, TF_Status* status);
 
 /* --- optimizers ----------------------------------------------------------------------------------------------------------------------- */
-/* A rule is one of "GradientDescent", "Momentum", "Adagrad", "RMSProp", "Adam" (rows of src/client/optimizers.def). Slots are variables
+/* A rule is one of "GradientDescent", "Momentum", "Adagrad", "Adadelta", "RMSProp", "Adam", "Ftrl", "ProximalGradientDescent",
+ * "ProximalAdagrad" (rows of src/client/optimizers.def: inputs, hyperparameters, defaults). Slots are variables
  * `<variable>/<rule name>` (`_1` for the second), with Adam's powers `beta1_power`, `beta2_power`. Sparse gradients update only their rows.
  */
 typedef struct HR_Optimizer HR_Optimizer;

@@ -10,7 +10,7 @@
 #define NUMBER(name, value) {name, NULL, value, HYPER_NUMBER}
 #define SLOT(name, initial, value, number) {name, initial, value, number}
 static const hr_optimizer_row_t rows[] = {
-#define OPTIMIZER(Rule, op, inputs, sparse, flag, hypers, ...) {#Rule, op, inputs, sparse, flag, hypers, __VA_ARGS__},
+#define OPTIMIZER(Rule, op, inputs, sparse, flag, variant, hypers, ...) {#Rule, op, inputs, sparse, flag, variant, hypers, __VA_ARGS__},
 #include "client/optimizers.def"
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
@@ -99,6 +99,12 @@ static hr_status_t find_hyper(HR_Optimizer* o, const char* name, int* out) {
   return o->slots.count ? HR_ERROR(FAILED_PRECONDITION, "hyperparameter '%s' is set after the optimizer was applied", name) : NULL;
 }
 
+/* The rows of a rule differ in their ops and slots, not in their hyperparameters. */
+static void choose_row(HR_Optimizer* o, const char* hyperparameter, bool second) {
+  if (strcmp(hyperparameter, o->row->variant) != 0) return;
+  o->row = find_row(o->row->rule) + second;
+}
+
 void HR_OptimizerSetFloat(HR_Optimizer* o, const char* name, double value, TF_Status* status) {
   int i;
   hr_status_t failed = find_hyper(o, name, &i);
@@ -106,10 +112,7 @@ void HR_OptimizerSetFloat(HR_Optimizer* o, const char* name, double value, TF_St
     o->set[i].number = value;
     o->set[i].tensor = HR_NO_VALUE;
     o->set[i].is_set = true;
-    if (!strcmp(name, "centered")) { /* the rows of a rule differ in their slots, not in their hyperparameters */
-      const hr_optimizer_row_t* plain = find_row(o->row->rule);
-      o->row = value != 0 ? plain + 1 : plain;
-    }
+    choose_row(o, name, value != 0);
   }
   hr_capi_report(status, failed);
 }
@@ -126,6 +129,7 @@ void HR_OptimizerSetTensor(HR_Optimizer* o, const char* name, TF_Output scalar, 
   if (!failed) {
     o->set[i].tensor = hr_capi_value(scalar);
     o->set[i].is_set = true;
+    choose_row(o, name, true);
   }
   hr_capi_report(status, failed);
 }

@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "client/variable.h"
 
-enum { OPTIMIZER_HYPERS = 5, OPTIMIZER_SLOTS = 3, OPTIMIZER_INPUTS = 12 };
+enum { OPTIMIZER_HYPERS = 6, OPTIMIZER_SLOTS = 3, OPTIMIZER_INPUTS = 12 };
 typedef enum { HYPER_NONE, HYPER_NODE, HYPER_REQUIRED, HYPER_NUMBER } hr_hyper_kind_t;
 typedef struct { const char *name, *node; double value; hr_hyper_kind_t kind; } hr_hyper_t;
 typedef struct {
@@ -19,7 +19,7 @@ typedef enum { ROWS, SCATTER, COMPOSED } hr_sparse_way_t;
 typedef struct {
   const char *rule, *op, *inputs;
   hr_sparse_way_t sparse;
-  const char* flag;
+  const char *flag, *variant; /* a bool attr; the hyperparameter that chooses the rule's second row; "": none */
   hr_hyper_t hypers[OPTIMIZER_HYPERS];
   hr_slot_fact_t slots[OPTIMIZER_SLOTS];
 } hr_optimizer_row_t;

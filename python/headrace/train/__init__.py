@@ -3,7 +3,8 @@
 
 _NAMES = {
     "optimizer": "Optimizer",
-    "optimizers": "GradientDescentOptimizer MomentumOptimizer AdagradOptimizer RMSPropOptimizer AdamOptimizer AdadeltaOptimizer",
+    "optimizers": "GradientDescentOptimizer MomentumOptimizer AdagradOptimizer RMSPropOptimizer AdamOptimizer AdadeltaOptimizer "
+                  "FtrlOptimizer ProximalGradientDescentOptimizer ProximalAdagradOptimizer",
     "decay": "exponential_decay piecewise_constant polynomial_decay natural_exp_decay inverse_time_decay cosine_decay cosine_decay_restarts "
              "linear_cosine_decay piecewise_constant_decay=piecewise_constant",
     "moving_averages": "ExponentialMovingAverage assign_moving_average",

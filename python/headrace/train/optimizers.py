@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The five optimizers: names of their hyperparameters; the update rules, slots and nodes are the C client's."""
+"""The optimizers: names of their hyperparameters; the update rules, slots and nodes are the C client's."""
 from .. import _headrace
 from .. import graph as G
 from ..gradients import IndexedSlices
@@ -135,3 +135,48 @@ class AdadeltaOptimizer(_ClientOptimizer):
 
     def __init__(self, learning_rate=0.001, rho=0.95, epsilon=1e-8, use_locking=False, name="Adadelta"):
         super().__init__(name, use_locking, learning_rate=learning_rate, rho=rho, epsilon=epsilon)
+
+
+def _not_negative(**numbers):
+    for name, value in numbers.items():
+        if value < 0.0:
+            raise ValueError("%s %f needs to be positive or zero" % (name, value))
+
+
+class ProximalGradientDescentOptimizer(_ClientOptimizer):
+    """A gradient step, then towards zero by what l1 and l2 regularization ask."""
+    _rule = "ProximalGradientDescent"
+
+    def __init__(self, learning_rate, l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False, name="ProximalGradientDescent"):
+        super().__init__(name, use_locking, learning_rate=learning_rate, l1_regularization_strength=l1_regularization_strength,
+                         l2_regularization_strength=l2_regularization_strength)
+
+
+class ProximalAdagradOptimizer(_ClientOptimizer):
+    """Adagrad's step, then towards zero by what l1 and l2 regularization ask."""
+    _rule = "ProximalAdagrad"
+
+    def __init__(self, learning_rate, initial_accumulator_value=0.1, l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False,
+                 name="ProximalAdagrad"):
+        if initial_accumulator_value <= 0.0:
+            raise ValueError("initial_accumulator_value must be positive: %s" % initial_accumulator_value)
+        super().__init__(name, use_locking, learning_rate=learning_rate, l1_regularization_strength=l1_regularization_strength,
+                         l2_regularization_strength=l2_regularization_strength, initial_accumulator_value=initial_accumulator_value)
+
+
+class FtrlOptimizer(_ClientOptimizer):
+    """Follow the regularized leader (McMahan et al., 2013); l2 shrinkage pulls the gradient, not the sum."""
+    _rule = "Ftrl"
+
+    def __init__(self, learning_rate, learning_rate_power=-0.5, initial_accumulator_value=0.1, l1_regularization_strength=0.0,
+                 l2_regularization_strength=0.0, use_locking=False, name="Ftrl", accum_name=None, linear_name=None,
+                 l2_shrinkage_regularization_strength=0.0):
+        if learning_rate_power > 0.0:
+            raise ValueError("learning_rate_power %f needs to be negative or zero" % learning_rate_power)
+        if accum_name is not None or linear_name is not None:
+            raise NotImplementedError("FtrlOptimizer's slots are named after the optimizer; accum_name and linear_name cannot be given")
+        strengths = dict(l1_regularization_strength=l1_regularization_strength, l2_regularization_strength=l2_regularization_strength,
+                         l2_shrinkage_regularization_strength=l2_shrinkage_regularization_strength)
+        _not_negative(initial_accumulator_value=initial_accumulator_value, **strengths)
+        super().__init__(name, use_locking, learning_rate=learning_rate, learning_rate_power=learning_rate_power,
+                         initial_accumulator_value=initial_accumulator_value, **strengths)

@@ -145,6 +145,10 @@ def _optimizers():
               "nesterov": lambda tf: tf.train.MomentumOptimizer(0.05, 0.9, use_nesterov=True), "adagrad": lambda tf: tf.train.AdagradOptimizer(0.1),
               "rmsprop": lambda tf: tf.train.RMSPropOptimizer(0.01, momentum=0.5), "centered": lambda tf: tf.train.RMSPropOptimizer(0.01, centered=True),
               "adam": lambda tf: tf.train.AdamOptimizer(0.1), "adadelta": lambda tf: tf.train.AdadeltaOptimizer(1.0),
+              "ftrl": lambda tf: tf.train.FtrlOptimizer(0.1), "ftrl_sparse": lambda tf: tf.train.FtrlOptimizer(0.2, -0.4, 0.5, 0.3, 0.1),
+              "ftrl_shrunk": lambda tf: tf.train.FtrlOptimizer(0.1, l1_regularization_strength=0.01, l2_shrinkage_regularization_strength=0.2),
+              "proximal": lambda tf: tf.train.ProximalGradientDescentOptimizer(0.05, 0.2, 0.1),
+              "proximal_adagrad": lambda tf: tf.train.ProximalAdagradOptimizer(0.1, 0.2, 0.1, 0.3),
               "decayed": lambda tf: tf.train.MomentumOptimizer(tf.train.exponential_decay(0.1, tf.train.get_or_create_global_step(), 1, 0.5), 0.9)}
     for name, make in makers.items():
         for kind, use_resource in (("ref", False), ("resource", True)):

@@ -112,10 +112,11 @@ static HR_Gradient gradient(world_t* w, TF_DataType type, int rank, bool rows) {
 }
 
 static HR_Optimizer* optimizer(world_t* w, const char* rule, const char* option, const char* name) {
-  static const char* const required[][2] = {{"GradientDescent", ""}, {"Momentum", "momentum"}, {"Adagrad", ""}, {"RMSProp", ""}};
+  static const char* const required[][2] = {{"GradientDescent", ""}, {"Momentum", "momentum"}, {"Adagrad", ""}, {"RMSProp", ""},
+                                            {"ProximalGradientDescent", ""}, {"ProximalAdagrad", ""}, {"Ftrl", ""}};
   HR_Optimizer* o = HR_NewOptimizer(w->graph, rule, name, w->s);
   if (!o) return NULL;
-  for (int i = 0; i < 4; ++i) {
+  for (size_t i = 0; i < sizeof required / sizeof *required; ++i) {
     if (strcmp(required[i][0], rule)) continue;
     HR_OptimizerSetFloat(o, "learning_rate", 0.5, w->s);
     if (*required[i][1]) HR_OptimizerSetFloat(o, required[i][1], 0.25, w->s);
@@ -340,7 +341,8 @@ static void make_all(hr_str_t recorded, hr_strbuf_t* out) {
   static const struct {
     const char *rule, *option;
   } rules[] = {{"GradientDescent", ""}, {"Momentum", ""}, {"Momentum", "use_nesterov"}, {"Adagrad", ""},
-               {"Adadelta", ""},        {"RMSProp", ""},  {"RMSProp", "centered"},      {"Adam", ""}};
+               {"Adadelta", ""},        {"RMSProp", ""},  {"RMSProp", "centered"},      {"Adam", ""},
+               {"ProximalGradientDescent", ""}, {"ProximalAdagrad", ""}, {"Ftrl", ""}, {"Ftrl", "l2_shrinkage_regularization_strength"}};
   (void)recorded;
   for (int is_resource = 0; is_resource < 2; ++is_resource) {
     make_variables(out, is_resource);
