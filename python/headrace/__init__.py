@@ -167,6 +167,8 @@ def _look_up(name):
         return _import("gathered").module(name)
     if name == "python":
         return _import("internal_names").module("")
+    if name == "core":
+        return _import("internal_names").core()
     if name in _MESSAGES:
         return _import("protos").message(name)
     if name == "raw_ops":

@@ -32,19 +32,14 @@ def extract_sub_graph(graph_def, dest_nodes):
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp")
 
 
-def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None, variable_names_blacklist=None):
-    """The graph that output_node_names need, each variable in it a constant of its value in sess."""
+def _variable_names(part, allowed, refused):
+    return [n.name for n in part.node if n.op in _VARIABLES and (allowed is None or n.name in allowed) and n.name not in (refused or ())]
+
+
+def with_constants(part, values):
+    """The GraphDef with the variables named in `values` as constants of these values, and reads of them as identities."""
     from headrace.protos import message
     from headrace.tensor_util import make_tensor_proto
-    part = extract_sub_graph(input_graph_def, output_node_names)
-    names = [n.name for n in part.node if n.op in _VARIABLES and (variable_names_whitelist is None or n.name in variable_names_whitelist)
-             and n.name not in (variable_names_blacklist or ())]
-    handles = {n.name for n in part.node if n.op == "VarHandleOp"}
-    reads = {}
-    for n in sess.graph.as_graph_def().node:
-        if n.op == "ReadVariableOp" and n.input[0] in handles:
-            reads.setdefault(n.input[0], n.name + ":0")
-    values = dict(zip(names, sess.run([reads[n] if n in handles else n + ":0" for n in names]))) if names else {}
     out = message("GraphDef")()
     for n in part.node:
         new = out.node.add()
@@ -64,6 +59,30 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, var
     return out
 
 
+def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None, variable_names_blacklist=None):
+    """The graph that output_node_names need, each variable in it a constant of its value in sess."""
+    part = extract_sub_graph(input_graph_def, output_node_names)
+    names = _variable_names(part, variable_names_whitelist, variable_names_blacklist)
+    handles = {n.name for n in part.node if n.op == "VarHandleOp"}
+    reads = {}
+    for n in sess.graph.as_graph_def().node:
+        if n.op == "ReadVariableOp" and n.input[0] in handles:
+            reads.setdefault(n.input[0], n.name + ":0")
+    return with_constants(part, dict(zip(names, sess.run([reads[n] if n in handles else n + ":0" for n in names]))) if names else {})
+
+
+def convert_variables_of_checkpoint(reader, input_graph_def, output_node_names, variable_names_whitelist=None, variable_names_blacklist=None):
+    """The same with the values that a checkpoint has under the variables' names."""
+    part = extract_sub_graph(input_graph_def, output_node_names)
+    names = _variable_names(part, variable_names_whitelist, variable_names_blacklist)
+    if not any(n.op in _VARIABLES for n in input_graph_def.node):
+        raise ValueError("No variables were found in this model. It is likely the model was frozen previously. You cannot freeze a graph twice.")
+    absent = [n for n in names if not reader.has_tensor(n)]
+    if absent:
+        raise ValueError("The checkpoint has no value for %s" % ", ".join(absent))
+    return with_constants(part, {n: reader.get_tensor(n) for n in names})
+
+
 def remove_training_nodes(input_graph, protected_nodes=None):
     """Without checks and identities that only training needs."""
     from headrace.protos import message
@@ -72,10 +91,7 @@ def remove_training_nodes(input_graph, protected_nodes=None):
     skip = {}
     for n in input_graph.node:
         data = [i for i in n.input if not i.startswith("^")]
-        if n.op in (
-    "Identity",
-    "CheckNumerics") and n.name not in protected and n.name not in controlled and len(data) == 1 and len(
-        n.input) == 1:
+        if n.op in ("Identity", "CheckNumerics") and n.name not in protected | controlled and len(data) == len(n.input) == 1:
             skip[n.name] = data[0]
     out = message("GraphDef")()
     for n in input_graph.node:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tensorflow.python...: TensorFlow's inner modules, which many scripts import from. Each is a row of headrace modules (and of "tf", the public
-names) in which a name is looked up."""
+names) in which a name is looked up. tensorflow.core...: its protobuf modules."""
 import sys
 import types
 
@@ -25,7 +25,7 @@ _HOMES = {
     "training.server_lib": "train.cluster", "training.device_setter": "train.cluster", "training.supervisor": "train.supervisor",
     "training.session_manager": "train.session_manager", "training.training_util": "train.steps", "training.*": "train",
     "summary.summary": "summary", "summary.*": "summary", "saved_model.*": "saved_model", "layers.base": "layers.base", "layers.*": "layers",
-    "util.nest": "nest", "pywrap_tensorflow": "train", "lib.io.file_io": "gfile",
+    "tools.freeze_graph": "freeze_graph", "util.nest": "nest", "pywrap_tensorflow": "train", "lib.io.file_io": "gfile",
 }
 
 
@@ -55,6 +55,33 @@ def module(path):
     if homes is None and path and not any(known.startswith(path + ".") for known in _HOMES):
         raise AttributeError("headrace has no tensorflow.python.%s" % path)
     return _Inner(path, (homes or "").split())
+
+
+class _Core(types.ModuleType):
+    """tensorflow.core.<folder>.<file>_pb2: the messages, enums and enum values of proto/<file>.proto."""
+
+    def __init__(self, path):
+        super(_Core, self).__init__("tensorflow.core" + "".join("." + p for p in path))
+        self._parts, self.__path__ = path, []
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        path = self.__dict__["_parts"]
+        if not path and name in ("framework", "protobuf", "util", "example"):
+            return _Core((name,))
+        if len(path) == 1 and name.endswith("_pb2"):
+            return _Core(path + (name,))
+        from . import protos
+        found = protos.in_file(path[1][:-len("_pb2")] + ".proto", name) if len(path) == 2 else None
+        if found is None:
+            raise AttributeError("headrace has no %s.%s" % (self.__name__, name))
+        return found
+
+
+def core():
+    """The module tensorflow.core."""
+    return _Core(())
 
 
 def list_local_devices(session_config=None):

