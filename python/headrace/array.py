@@ -280,13 +280,7 @@ def stack(values, axis=0, name="stack"):
     if isinstance(values, _Tensor):
         values = unstack(values)
     first = values[0]
-    dims = first.shape if isinstance(
-    first,
-    _Tensor) else TensorShape(
-        np.shape(first)) if not hasattr(
-            first,
-            "shape") else as_shape(
-                first.shape)
+    dims = as_shape(first.shape) if hasattr(first, "shape") else TensorShape(np.shape(first))
     if dims.rank is not None and not -dims.rank - 1 <= axis < dims.rank + 1:
         raise ValueError("Argument `axis` = %d not in range [%d, %d)" % (axis, -dims.rank - 1, dims.rank + 1))
     return gen.Pack(list(values), axis, name)
@@ -383,8 +377,7 @@ def meshgrid(*args, **kwargs):
         n = len(args)
         if not n:
             return []
-        parts = [reshape(stack(x) if isinstance(x, (list, tuple)) else x, (1,) * i + (-1,) + (1,) * (n - i - 1))
-                         for i, x in enumerate(args)]
+        parts = [reshape(stack(x) if isinstance(x, (list, tuple)) else x, (1,) * i + (-1,) + (1,) * (n - i - 1)) for i, x in enumerate(args)]
         sizes = [size(x) for x in args]
         dtype = convert_to_tensor(args[0]).dtype.base_dtype
         if indexing == "xy" and n > 1:
@@ -411,19 +404,9 @@ def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, el
                                new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask, name=scope)
     if var is not None:
         def assign(value, name=None):
-            return gen.StridedSliceAssign(
-    var._ref(),
-    begin,
-    end,
-    strides,
-    value,
-    begin_mask=begin_mask,
-    end_mask=end_mask,
-    ellipsis_mask=ellipsis_mask,
-    new_axis_mask=new_axis_mask,
-    shrink_axis_mask=shrink_axis_mask,
-    name=name or scope +
-     "assign")
+            return gen.StridedSliceAssign(var._ref(), begin, end, strides, value, begin_mask=begin_mask, end_mask=end_mask,
+                                          ellipsis_mask=ellipsis_mask, new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask,
+                                          name=name or scope + "assign")
         out.assign = assign
     return out
 
@@ -597,12 +580,8 @@ def matrix_diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_va
     with name_scope(name, "diag", [diagonal]) as scope:
         diagonal = convert_to_tensor(diagonal, name="diagonal")
         if _headrace.has_op("MatrixDiagV3"):
-            return gen.MatrixDiagV3(
-    diagonal,
-    k,
-    num_rows,
-    num_cols,
-    constant(padding_value, diagonal.dtype.base_dtype, name="padding_value"), align, name=scope)
+            return gen.MatrixDiagV3(diagonal, k, num_rows, num_cols, constant(padding_value, diagonal.dtype.base_dtype, name="padding_value"),
+                                    align, name=scope)
         return gen.MatrixDiag(diagonal, name=scope)
 
 

@@ -102,9 +102,7 @@ def _comparison(op_name, op, word, static):
             a, b = constant_value(x), constant_value(y)
             if a is not None and b is not None and not static(a, b).all():
                 from headrace.errors import InvalidArgumentError
-                raise InvalidArgumentError(
-    None, None, "%s Condition x %s y did not hold. First: x = %s, y = %s" %
-     (message or "", word, a, b))
+                raise InvalidArgumentError(None, None, "%s Condition x %s y did not hold. First: x = %s, y = %s" % (message or "", word, a, b))
             return Assert(reduce_all(getattr(gen, op)(x, y)), data, summarize)
     check.__name__ = op_name
     return check
@@ -112,14 +110,10 @@ def _comparison(op_name, op, word, static):
 
 def _make_comparisons():
     import numpy as np
-    return (
-    _comparison(
-        "assert_equal", "Equal", "==", np.equal), _comparison(
-            "assert_less", "Less", "<", np.less), _comparison(
-                "assert_less_equal", "LessEqual", "<=", np.less_equal), _comparison(
-                    "assert_greater", "Greater", ">", np.greater), _comparison(
-                        "assert_greater_equal", "GreaterEqual", ">=", np.greater_equal), _comparison(
-                            "assert_none_equal", "NotEqual", "!=", np.not_equal))
+    return (_comparison("assert_equal", "Equal", "==", np.equal), _comparison("assert_less", "Less", "<", np.less),
+            _comparison("assert_less_equal", "LessEqual", "<=", np.less_equal), _comparison("assert_greater", "Greater", ">", np.greater),
+            _comparison("assert_greater_equal", "GreaterEqual", ">=", np.greater_equal),
+            _comparison("assert_none_equal", "NotEqual", "!=", np.not_equal))
 
 
 assert_equal, assert_less, assert_less_equal, assert_greater, assert_greater_equal, assert_none_equal = _make_comparisons()
@@ -188,9 +182,8 @@ def Print(input_, data, message=None, first_n=None, summarize=None, name=None):
 def print(*inputs, **kwargs):
     from headrace.strings import string_format
     stream = kwargs.pop("output_stream", None)
-    where = "stderr" if stream is None or getattr(
-    stream, "name", "") == "<stderr>" else "stdout" if getattr(
-        stream, "name", "") == "<stdout>" else stream
+    name_of_stream = "<stderr>" if stream is None else getattr(stream, "name", "")
+    where = {"<stderr>": "stderr", "<stdout>": "stdout"}.get(name_of_stream, stream)
     template = kwargs.pop("sep", " ").join("{}" if isinstance(i, _Tensor) else str(i) for i in inputs)
     return gen.PrintV2(string_format(template, [i for i in inputs if isinstance(i, _Tensor)], summarize=kwargs.pop("summarize", 3)),
                        output_stream=where, end=kwargs.pop("end", "\n"), name=kwargs.pop("name", None))

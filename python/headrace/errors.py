@@ -43,7 +43,7 @@ _NAMES = {
     13: "Internal",
     14: "Unavailable",
     15: "DataLoss",
-     16: "Unauthenticated"}
+    16: "Unauthenticated"}
 _CLASSES = {}
 OK = 0
 

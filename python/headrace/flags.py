@@ -146,11 +146,8 @@ def DEFINE_string(name, default, help="", **unused):
 def DEFINE_integer(name, default, help="", lower_bound=None, upper_bound=None, **unused):
     _define(name, default, help, lambda text: int(text, 0), "int")
     if lower_bound is not None or upper_bound is not None:
-        register_validator(
-    name, lambda v: v is None or (
-        lower_bound is None or v >= lower_bound) and (
-            upper_bound is None or v <= upper_bound), "out of [%s, %s]" %
-             (lower_bound, upper_bound))
+        register_validator(name, lambda v: v is None or (lower_bound is None or v >= lower_bound) and (upper_bound is None or v <= upper_bound),
+                           "out of [%s, %s]" % (lower_bound, upper_bound))
 
 
 def DEFINE_float(name, default, help="", lower_bound=None, upper_bound=None, **unused):
@@ -177,8 +174,7 @@ def DEFINE_list(name, default, help="", **unused):
 
 
 def DEFINE_multi_integer(name, default, help="", **unused):
-    _define(name, default, help, lambda text: FLAGS._flags[name].value +
-     [int(text)] if FLAGS._flags[name].present else [int(text)], "multi")
+    _define(name, default, help, lambda text: FLAGS._flags[name].value + [int(text)] if FLAGS._flags[name].present else [int(text)], "multi")
 
 
 def DEFINE_multi_string(name, default, help="", **unused):

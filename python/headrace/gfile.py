@@ -14,11 +14,13 @@ def _path(name):
 
 
 def _failure(e):
-    kinds = {FileNotFoundError: errors.NotFoundError,
-    FileExistsError: errors.AlreadyExistsError,
-    PermissionError: errors.PermissionDeniedError,
-    NotADirectoryError: errors.FailedPreconditionError,
-     IsADirectoryError: errors.FailedPreconditionError}
+    kinds = {
+        FileNotFoundError: errors.NotFoundError,
+        FileExistsError: errors.AlreadyExistsError,
+        PermissionError: errors.PermissionDeniedError,
+        NotADirectoryError: errors.FailedPreconditionError,
+        IsADirectoryError: errors.FailedPreconditionError
+    }
     return kinds.get(type(e), errors.UnknownError)(None, None, "%s; %s" % (e.filename, e.strerror))
 
 

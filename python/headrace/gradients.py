@@ -41,7 +41,7 @@ class IndexedSlices(object):
 
     def __str__(self):
         return "IndexedSlices(indices=%s, values=%s%s)" % (self._indices, self._values,
-                              "" if self._dense_shape is None else ", dense_shape=%s" % self._dense_shape)
+                                                           "" if self._dense_shape is None else ", dense_shape=%s" % self._dense_shape)
 
     __repr__ = __str__
 
@@ -194,11 +194,7 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         handles.append(x.handle if hasattr(x, "handle") and isinstance(getattr(x, "handle"), _Tensor) else x)
     ys = [convert_to_tensor(y, name="y") for y in ys]
     targets = [
-    h if isinstance(
-        h,
-        _Tensor) else h.values if isinstance(
-            h,
-            IndexedSlices) else convert_to_tensor(h, name="x", as_ref=True) for h in handles]
+        h if isinstance(h, _Tensor) else h.values if isinstance(h, IndexedSlices) else convert_to_tensor(h, name="x", as_ref=True) for h in handles]
     if not targets:
         return []
     graph = (ys + targets)[0].graph

@@ -195,11 +195,8 @@ class Graph(_headrace.Graph):
             return self._named_element(obj, allow_tensor, allow_operation, wanted)
         if (isinstance(obj, _headrace.Tensor) and allow_tensor) or (isinstance(obj, _headrace.Operation) and allow_operation):
             if obj.graph is not self:
-                raise ValueError(
-    "%s %s is not an element of this graph." %
-    ("Tensor" if isinstance(
-        obj, _headrace.Tensor) else "Operation", obj.name if isinstance(
-            obj, _headrace.Operation) else obj))
+                what = ("Operation", obj.name) if isinstance(obj, _headrace.Operation) else ("Tensor", obj)
+                raise ValueError("%s %s is not an element of this graph." % what)
             return obj
         raise TypeError("Can not convert a %s into a %s." % (type(obj).__name__, wanted))
 
@@ -208,13 +205,12 @@ class Graph(_headrace.Graph):
             op_name, _, index = name.rpartition(":")
             if not index.isdigit():
                 raise ValueError(
-    "The name %r looks a like a Tensor name, but is not a valid one. Tensor names must be of the form \"<op_name>:<output_index>\"." %
-     name)
+                    "The name %r looks a like a Tensor name, but is not a valid one. Tensor names must be of the form \"<op_name>:<output_index>\"."
+                    % name)
             op = self._find(op_name)
             if op is None:
-                raise KeyError(
-    "The name %r refers to a Tensor which does not exist. The operation, %r, does not exist in the graph." %
-     (name, op_name))
+                raise KeyError("The name %r refers to a Tensor which does not exist. The operation, %r, does not exist in the graph." %
+                               (name, op_name))
             outputs = op.outputs
             if int(index) >= len(outputs):
                 raise KeyError("The name %r refers to a Tensor which does not exist. The operation, %r, exists but only has %d outputs."
@@ -226,14 +222,13 @@ class Graph(_headrace.Graph):
         if op is not None and allow_operation:
             return op
         if op is not None:
-            raise ValueError(
-    "The name %r refers to an Operation, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"." %
-     name)
+            raise ValueError("The name %r refers to an Operation, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"." %
+                             name)
         if allow_operation:
             raise KeyError("The name %r refers to an Operation not in the graph." % name)
         raise ValueError(
-    "The name %r looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"." %
-     name)
+            "The name %r looks like an (invalid) Operation name, not a Tensor. Tensor names must be of the form \"<op_name>:<output_index>\"." %
+            name)
 
     def is_feedable(self, tensor):
         return tensor not in self._unfeedable
@@ -521,9 +516,7 @@ class name_scope(object):
 
     def __init__(self, name=None, default_name=None, values=None, skip_on_eager=True):
         if name is not None and not isinstance(name, str):
-            raise TypeError(
-    "`name` type (%s) is not a string type. You likely meant to pass this into the `values` kwarg." %
-     type(name).__name__)
+            raise TypeError("`name` type (%s) is not a string type. You likely meant to pass this into the `values` kwarg." % type(name).__name__)
         if name is None and default_name is None and values is not None:
             raise ValueError("At least one of name (None) and default_name (None) must be provided.")
         self._name = default_name if name is None else name

@@ -24,9 +24,8 @@ class QueueBase(object):
     def _components(self, values):
         if isinstance(values, dict):
             if self._names is None or sorted(values) != sorted(self._names):
-                raise ValueError(
-    "Keys in dictionary to enqueue do not match names of Queue components.  Dictionary: %s, Queue: %s" %
-     (sorted(values), self._names))
+                raise ValueError("Keys in dictionary to enqueue do not match names of Queue components.  Dictionary: %s, Queue: %s" %
+                                 (sorted(values), self._names))
             values = [values[n] for n in self._names]
         elif not isinstance(values, (list, tuple)):
             values = [values]
@@ -60,12 +59,8 @@ class QueueBase(object):
         return self._elements(gen.QueueDequeueV2(self._queue_ref, self._dtypes, name=name or "%s_Dequeue" % self._name), [])
 
     def dequeue_many(self, n, name=None):
-        return self._elements(
-    gen.QueueDequeueManyV2(
-        self._queue_ref, n, self._dtypes, name=name or "%s_DequeueMany" %
-        self._name), [
-            n if isinstance(
-                n, int) else None])
+        return self._elements(gen.QueueDequeueManyV2(self._queue_ref, n, self._dtypes, name=name or "%s_DequeueMany" % self._name),
+                              [n if isinstance(n, int) else None])
 
     def dequeue_up_to(self, n, name=None):
         tensors = gen.QueueDequeueUpToV2(self._queue_ref, n, self._dtypes, name=name or "%s_DequeueUpTo" % self._name)
@@ -84,17 +79,12 @@ class QueueBase(object):
 def _lists(types, shapes, names):
     types = [dtypes.as_dtype(t).base_dtype for t in (types if isinstance(types, (list, tuple)) else [types])]
     if shapes is not None:
-        if not isinstance(
-    shapes, (list, tuple)) or (
-        len(types) == 1 and not (
-            shapes and isinstance(
-                shapes[0], (list, tuple, TensorShape)))):
+        if not isinstance(shapes, (list, tuple)) or (len(types) == 1 and not (shapes and isinstance(shapes[0], (list, tuple, TensorShape)))):
             shapes = [shapes]
         shapes = [as_shape(s) for s in shapes]
         if len(shapes) != len(types):
-            raise ValueError(
-    "Queue shapes must have the same length as dtypes, received len(shapes)=%d, len(dtypes)=%d" %
-     (len(shapes), len(types)))
+            raise ValueError("Queue shapes must have the same length as dtypes, received len(shapes)=%d, len(dtypes)=%d" %
+                             (len(shapes), len(types)))
     if names is not None:
         names = [names] if isinstance(names, str) else list(names)
     return types, shapes, names

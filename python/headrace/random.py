@@ -97,15 +97,8 @@ def random_gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=
         alpha = convert_to_tensor(alpha, dtype, name="alpha")
         beta = convert_to_tensor(1 if beta is None else beta, dtype, name="beta")
         alpha = alpha + gen.ZerosLike(beta)
-        return gen.Maximum(
-    constant(
-        dtypes.as_dtype(dtype).as_numpy_dtype(1e-38),
-        alpha.dtype),
-        gen.RandomGamma(
-            shape,
-            alpha,
-            **_seeds(seed)) /
-             beta)
+        return gen.Maximum(constant(dtypes.as_dtype(dtype).as_numpy_dtype(1e-38), alpha.dtype),
+                           gen.RandomGamma(shape, alpha, **_seeds(seed)) / beta)
 
 
 def random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):

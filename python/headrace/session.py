@@ -24,23 +24,15 @@ def get_default_session():
 
 def run_in_session(element, feed_dict, graph, session):
     """Tensor.eval and Operation.run."""
+    is_op = isinstance(element, _headrace.Operation)
     if session is None:
         session = get_default_session()
         if session is None:
-            raise ValueError(
-    "Cannot %s using `%s()`: No default session is registered. Use `with sess.as_default()` or pass an explicit session to "
-    "`%s(session=sess)`" %
-    (("execute operation",
-    "run",
-    "run") if isinstance(
-        element,
-        _headrace.Operation) else ("evaluate tensor", "eval", "eval")))
+            raise ValueError("Cannot %s using `%s()`: No default session is registered. Use `with sess.as_default()` or pass an explicit session to "
+                             "`%s(session=sess)`" % (("execute operation", "run", "run") if is_op else ("evaluate tensor", "eval", "eval")))
         if session.graph is not graph:
-            raise ValueError(
-    "Cannot use the default session to %s: the %s graph is different from the session's graph. Pass an explicit session to it." %
-    (("execute operation", "operation's") if isinstance(
-        element, _headrace.Operation) else (
-            "evaluate tensor", "tensor's")))
+            raise ValueError("Cannot use the default session to %s: the %s graph is different from the session's graph. Pass an explicit session to it."
+                             % (("execute operation", "operation's") if is_op else ("evaluate tensor", "tensor's")))
     elif session.graph is not graph:
         raise ValueError("Cannot use the given session: its graph is different from that of %s." % element.name)
     return session.run(element, feed_dict)
@@ -94,9 +86,8 @@ class _Fetches(object):
         try:
             return self.graph.as_graph_element(fetch, True, True)
         except TypeError as e:
-            raise TypeError(
-    "Argument `fetch` = %r has invalid type %r must be a string or Tensor. (%s)" %
-     (fetch, type(fetch).__name__, e)) from None
+            raise TypeError("Argument `fetch` = %r has invalid type %r must be a string or Tensor. (%s)" %
+                            (fetch, type(fetch).__name__, e)) from None
         except ValueError as e:
             raise ValueError("Argument `fetch` = %r cannot be interpreted as a Tensor. (%s)" % (fetch, e)) from None
         except KeyError as e:
@@ -104,13 +95,7 @@ class _Fetches(object):
 
     def _plan_composite(self, fetch):
         from headrace.gradients import IndexedSlicesValue, SparseTensorValue, IndexedSlices
-        parts = [
-    None if t is None else self._plan(t) for t in (
-        (fetch.values,
-        fetch.indices,
-        fetch.dense_shape) if isinstance(
-            fetch,
-            IndexedSlices) else (fetch.indices, fetch.values, fetch.dense_shape))]
+        parts = [None if t is None else self._plan(t) for t in _components(fetch)]
         kind = IndexedSlicesValue if isinstance(fetch, IndexedSlices) else SparseTensorValue
         return lambda values: kind(*[None if p is None else p(values) for p in parts])
 
@@ -118,20 +103,21 @@ class _Fetches(object):
         return self._build(values)
 
 
+def _is_composite(x):
+    return not isinstance(x, (_headrace.Tensor, str)) and hasattr(x, "values") and hasattr(x, "indices") and not hasattr(x, "_as_graph_element")
+
+
+def _components(x):
+    """The tensors of slices or of a sparse tensor, in the order of their values' fields."""
+    return (x.values, x.indices, x.dense_shape) if type(x).__name__ == "IndexedSlices" else (x.indices, x.values, x.dense_shape)
+
+
 def _feed_pairs(graph, feed_dict):
     """[(tensor, value)] of a dict whose keys may be names, variables, sparse tensors, lists of tensors."""
     pairs = []
     for key, value in feed_dict.items():
-        if not isinstance(
-    key, (_headrace.Tensor, str)) and hasattr(
-        key, "values") and hasattr(
-            key, "indices") and not hasattr(
-                key, "_as_graph_element"):
-            order = (
-    key.values,
-    key.indices,
-    key.dense_shape) if type(key).__name__ == "IndexedSlices" else (key.indices, key.values, key.dense_shape)
-            pairs.extend((t, v) for t, v in zip(order, value) if t is not None)
+        if _is_composite(key):
+            pairs.extend((t, v) for t, v in zip(_components(key), value) if t is not None)
             continue
         if isinstance(key, tuple):
             pairs.extend(_feed_pairs(graph, dict(zip(key, value))))

@@ -39,14 +39,8 @@ def string_to_hash_bucket(string_tensor=None, num_buckets=None, name=None, input
 
 
 def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
-    return gen.StaticRegexReplace(
-    input,
-    pattern,
-    rewrite,
-    replace_global,
-    name) if isinstance(
-        pattern,
-        str) else gen.RegexReplace(input, pattern, rewrite, replace_global, name)
+    make = gen.StaticRegexReplace if isinstance(pattern, str) else gen.RegexReplace
+    return make(input, pattern, rewrite, replace_global, name)
 
 
 def string_length(input, name=None, unit="BYTE"):

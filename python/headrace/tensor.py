@@ -94,14 +94,12 @@ class Tensor(_Tensor):
         return (self[i] for i in range(dims[0]))
 
     def __len__(self):
-        raise TypeError(
-    "len is not well defined for a symbolic Tensor (%s). Please call `x.shape` rather than `len(x)` for shape information." %
-     self.name)
+        raise TypeError("len is not well defined for a symbolic Tensor (%s). Please call `x.shape` rather than `len(x)` for shape information." %
+                        self.name)
 
     def __bool__(self):
-        raise TypeError(
-    "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead of `if t:` to test if a tensor is "
-    "defined, and use TensorFlow ops such as tf.cond to execute subgraphs conditioned on the value of a tensor.")
+        raise TypeError("Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` instead of `if t:` to test if a tensor is "
+                        "defined, and use TensorFlow ops such as tf.cond to execute subgraphs conditioned on the value of a tensor.")
 
     def __array__(self, dtype=None, copy=None):
         raise NotImplementedError("Cannot convert a symbolic tf.Tensor (%s) to a numpy array." % self.name)
@@ -210,11 +208,24 @@ def _add_tensor_operators():
     _and, _rand = _logical("BitwiseAnd", "LogicalAnd", "and")
     _or, _ror = _logical("BitwiseOr", "LogicalOr", "or")
     table = {
-    "__add__": _make_add(),
-    "__radd__": _backward("AddV2", "add"), "__truediv__": _truediv, "__rtruediv__": _rtruediv, "__div__": _truediv, "__rdiv__": _rtruediv,
-                          "__and__": _and, "__rand__": _rand, "__or__": _or, "__ror__": _ror, "__xor__": _xor, "__rxor__": _rxor,
-                          "__invert__": _invert, "__neg__": lambda self: gen.Neg(self), "__abs__": _abs, "__matmul__": _matmul,
-                          "__rmatmul__": _rmatmul}
+        "__add__": _make_add(),
+        "__radd__": _backward("AddV2", "add"),
+        "__truediv__": _truediv,
+        "__rtruediv__": _rtruediv,
+        "__div__": _truediv,
+        "__rdiv__": _rtruediv,
+        "__and__": _and,
+        "__rand__": _rand,
+        "__or__": _or,
+        "__ror__": _ror,
+        "__xor__": _xor,
+        "__rxor__": _rxor,
+        "__invert__": _invert,
+        "__neg__": lambda self: gen.Neg(self),
+        "__abs__": _abs,
+        "__matmul__": _matmul,
+        "__rmatmul__": _rmatmul
+    }
     for method, op in (("sub", "Sub"), ("mul", "Mul"), ("floordiv", "FloorDiv"), ("mod", "FloorMod"), ("pow", "Pow")):
         table["__%s__" % method] = _forward(op, method)
         table["__r%s__" % method] = _backward(op, method)
@@ -238,26 +249,8 @@ def _lazy(name):
     return method
 
 
-OPERATOR_NAMES = tuple("__%s%s__" % (r,
-    n) for n in ("add",
-    "sub",
-    "mul",
-    "truediv",
-    "div",
-    "floordiv",
-    "mod",
-    "pow",
-    "and",
-    "or",
-    "xor",
-    "matmul") for r in ("",
-    "r")) + ("__lt__",
-    "__le__",
-    "__gt__",
-    "__ge__",
-    "__invert__",
-    "__neg__",
-     "__abs__")
+OPERATOR_NAMES = tuple("__%s%s__" % (r, n) for n in ("add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "and", "or", "xor", "matmul")
+                       for r in ("", "r")) + ("__lt__", "__le__", "__gt__", "__ge__", "__invert__", "__neg__", "__abs__")
 for _name in OPERATOR_NAMES:
     setattr(Tensor, _name, _lazy(_name))
 
@@ -279,9 +272,8 @@ def add_operators(cls):
 def _index_error(item):
     if item is None or isinstance(item, (int, _Tensor)) or hasattr(item, "__index__") or hasattr(item, "_as_graph_element"):
         return
-    raise TypeError(
-    "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid indices, got %r" %
-     (item,))
+    raise TypeError("Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid indices, got %r"
+                    % (item,))
 
 
 def _missing_bound(bounds):

@@ -17,9 +17,7 @@ class Dimension(object):
             except AttributeError:
                 self._value = int(value)
                 if isinstance(value, str) or self._value != value:
-                    raise TypeError(
-    "Dimension value must be integer or None or have an __index__ method, got value %r" %
-     (value,)) from None
+                    raise TypeError("Dimension value must be integer or None or have an __index__ method, got value %r" % (value,)) from None
             if self._value < 0:
                 raise ValueError("Dimension %d must be >= 0" % self._value)
 

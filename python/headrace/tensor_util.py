@@ -39,14 +39,7 @@ def _check_leaf(leaf, dtype):
         fine = isinstance(leaf, (int, float, Dimension)) and not isinstance(leaf, bool)
         what = "float"
     elif dtype.is_integer or dtype.is_quantized:
-        fine = isinstance(
-    leaf,
-    (int,
-    Dimension)) and not isinstance(
-        leaf,
-        bool) or hasattr(
-            leaf,
-            "__index__") and not isinstance(leaf, bool)
+        fine = isinstance(leaf, (int, Dimension)) and not isinstance(leaf, bool) or hasattr(leaf, "__index__") and not isinstance(leaf, bool)
         what = "int"
     elif dtype.name == "string":
         fine, what = isinstance(leaf, (str, bytes)), "bytes"
@@ -58,8 +51,7 @@ def _check_leaf(leaf, dtype):
     if leaf is None:
         raise ValueError("None values not supported.")
     if not fine:
-        raise TypeError("Expected %s, got %r of type '%s' instead." %
-     (dtype.name if what != "bytes" else "string", leaf, type(leaf).__name__))
+        raise TypeError("Expected %s, got %r of type '%s' instead." % (dtype.name if what != "bytes" else "string", leaf, type(leaf).__name__))
 
 
 def as_array(values, dtype=None):
@@ -81,12 +73,8 @@ def as_array(values, dtype=None):
         return as_array(np.asarray(values), dtype)
     leaf = _first_leaf(values)
     if dtype is None:
-        if isinstance(
-    leaf, (np.ndarray, np.generic)) or (
-        isinstance(
-            values, (list, tuple)) and any(
-                isinstance(
-                    v, (np.ndarray, np.generic)) for v in _leaves(values))):
+        if isinstance(leaf, (np.ndarray, np.generic)) or (isinstance(values, (list, tuple))
+                                                          and any(isinstance(v, (np.ndarray, np.generic)) for v in _leaves(values))):
             return as_array(np.array(values), None)
         dtype = _inferred(values)
     elif isinstance(values, (list, tuple)) and isinstance(leaf, (np.ndarray, np.generic)):
@@ -148,9 +136,8 @@ def _inferred(values):
     leaf = next(v for v in _leaves(values) if not isinstance(v, (int, float)))
     if leaf is None:
         raise ValueError("None values not supported.")
-    raise TypeError(
-    "Failed to convert object of type %s to Tensor. Contents: %r. Consider casting elements to a supported type." %
-     (type(leaf), leaf))
+    raise TypeError("Failed to convert object of type %s to Tensor. Contents: %r. Consider casting elements to a supported type." %
+                    (type(leaf), leaf))
 
 
 # --- constants ----------------------------------------------------------
@@ -265,8 +252,7 @@ def _shape_constant(shape, dtype, name):
 
 
 def convert_n_to_tensor(values, dtype=None, name=None, as_ref=False, preferred_dtype=None):
-    return [convert_to_tensor(v, dtype, None if name is None else "%s_%d" % (name, i), as_ref, preferred_dtype)
-                              for i, v in enumerate(values)]
+    return [convert_to_tensor(v, dtype, None if name is None else "%s_%d" % (name, i), as_ref, preferred_dtype) for i, v in enumerate(values)]
 
 
 def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
