@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TFRecord files: 8-byte length, masked CRC-32C of it, the data, masked CRC-32C of the data; whole files may be zlib or gzip.
  *
- * Reading: the clean end is OUT_OF_RANGE; a truncated tail or a wrong checksum is DATA_LOSS with the record's offset. A length is only
- * believed as
- * far as bytes arrive, so a damaged one cannot exhaust memory. One thread at a time. */
+ * Reading: the clean end is OUT_OF_RANGE; a truncated tail or a wrong checksum is DATA_LOSS with the record's offset. A length is believed
+ * only as far as bytes arrive, so a damaged one cannot exhaust memory. One thread at a time. */
 #ifndef HR_IO_RECORD_H
 #define HR_IO_RECORD_H
 #include "io/stream.h"

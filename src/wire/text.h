@@ -3,9 +3,8 @@
  *
  * No message structs are made: text is written from the bytes and read into bytes, driven by the type's descriptor. Nesting is
  * bounded by HR_MESSAGES_DEPTH. Reading accepts what protobuf's own reader does (comments, lists in brackets, < >, adjacent strings,
- * escapes),
- * except extension and Any names in brackets: UNIMPLEMENTED. Unknown fields are INVALID_ARGUMENT in text, and dropped when written.
- * Failures name line and column. */
+ * escapes), except extension and Any names in brackets: UNIMPLEMENTED. Unknown fields are INVALID_ARGUMENT in text and dropped when
+ * written. Failures name line and column. */
 #ifndef HR_WIRE_TEXT_H
 #define HR_WIRE_TEXT_H
 #include "wire/messages.h"

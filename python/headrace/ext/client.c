@@ -63,8 +63,7 @@ static bool client_gradient(PyObject* o, GraphObject* g, HR_Gradient* out) {
          client_endpoint(shape, g, &out->dense_shape);
 }
 
-/* --- optimizers
- * --------------------------------------------------------------------------------------------------------------------------- */
+/* --- optimizers ----------------------------------------------------------------------------------------------------------------------- */
 static HR_Optimizer* client_optimizer(PyObject* capsule) { return PyCapsule_GetPointer(capsule, client_capsule); }
 
 /* The graph outlives its optimizers: a capsule holds it. */
@@ -197,8 +196,7 @@ static PyObject* client_slots(PyObject* self, PyObject* capsule) {
   return list;
 }
 
-/* --- savers
- * ---------------------------------------------------------------------------------------------------------------------------------- */
+/* --- savers --------------------------------------------------------------------------------------------------------------------------- */
 static PyObject* client_saver_object(GraphObject* g, const HR_SaverNodes* nodes) {
   PyObject *filename = hrpy_tensor(g, nodes->filename), *save = hrpy_tensor(g, nodes->save), *restore = hrpy_operation(g, nodes->restore),
            *out = NULL;

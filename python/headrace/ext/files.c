@@ -8,8 +8,7 @@
 static const char files_checkpoint[] = "headrace.checkpoint", files_events[] = "headrace.events";
 static char files_closed;
 
-/* --- checkpoints
- * -------------------------------------------------------------------------------------------------------------------------- */
+/* --- checkpoints ---------------------------------------------------------------------------------------------------------------------- */
 static hr_bundle_t* files_bundle(PyObject* capsule) { return PyCapsule_GetPointer(capsule, files_checkpoint); }
 
 static void files_free_bundle(PyObject* capsule) { hr_bundle_close(files_bundle(capsule)); }
@@ -66,8 +65,7 @@ PyObject* hrpy_checkpoint_read(PyObject* self, PyObject* args) {
   return status ? hrpy_fail(status, NULL) : hrpy_from_tensor(&t);
 }
 
-/* --- event files
- * ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- event files ---------------------------------------------------------------------------------------------------------------------- */
 static hr_event_writer_t* files_writer(PyObject* capsule) {
   void* w = PyCapsule_GetPointer(capsule, files_events);
   if (w == &files_closed) return PyErr_SetString(PyExc_ValueError, "the event file is closed"), NULL;

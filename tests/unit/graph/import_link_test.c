@@ -190,8 +190,7 @@ HR_TEST(places_follow_new_names) {
   }
 }
 
-/* --- maps, dependencies, results
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- maps, dependencies, results ------------------------------------------------------------------------------------------------------ */
 typedef __typeof__(*(hr_import_options_t){0}.input_map) input_map_t;
 typedef __typeof__(*(hr_import_options_t){0}.control_map) control_map_t;
 #define MINE                                             \
@@ -347,8 +346,7 @@ HR_TEST(a_graph_is_extended) {
   hr_graph_destroy(g);
 }
 
-/* --- versions
- * ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- versions ------------------------------------------------------------------------------------------------------------------------- */
 /* The message without its end, of bytes that text form cannot give: bad consumers packed. */
 HR_TEST(versions_are_merged_and_checked) {
   char newer[128], refused[128], least[128], most[128];

@@ -142,8 +142,7 @@ HR_TEST(functions_are_copied_with_their_gradient_or_not_at_all) {
   hr_graph_destroy(g);
 }
 
-/* --- which definitions are equal
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- which definitions are equal ------------------------------------------------------------------------------------------------------ */
 static bool same(const char* a, const char* b) {
   hr_writer_t left = text_bytes("FunctionDef", a), right = text_bytes("FunctionDef", b);
   HR_CHECK(left.size == right.size || !strcmp(a, "")); /* else it is no question */
@@ -280,8 +279,7 @@ HR_TEST(deep_down_only_bytes_are_compared) {
   }
 }
 
-/* --- effects
- * ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- effects -------------------------------------------------------------------------------------------------------------------------- */
 #define BODY(name, body)    "function { signature { name: '" name "' } " body "} "
 #define QUIET               BODY("quiet", INNER(OP("a", "Add") IN("x") IN("y")))
 #define LOUD                BODY("loud", INNER(OP("n", "NoOp")) INNER(OP("a", "AssignVariableOp") IN("x") IN("y")) INNER(OP("m", "NoOp")))
@@ -402,8 +400,7 @@ HR_TEST(nodes_of_graphs_have_effects_by_the_same_rules) {
   hr_graph_destroy(g);
 }
 
-/* --- going out
- * ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- going out ------------------------------------------------------------------------------------------------------------------------ */
 /* The text of a GraphDef or NodeDef on one line with single blanks. */
 static void check_exported(const char* type, char* take_data, size_t size, const char* want, int row) {
   hr_strbuf_t text, line;
@@ -484,8 +481,7 @@ HR_TEST(graphs_go_out_whole_and_in_parts) {
   hr_graph_destroy(g);
 }
 
-/* --- a loop that grows
- * -------------------------------------------------------------------------------------------------------------------- */
+/* --- a loop that grows ---------------------------------------------------------------------------------------------------------------- */
 HR_TEST(a_while_gets_one_more_variable) {
 #define WHILE(name, op) \
   NODE(OP(name, op) IN("x") IN("v") FUNC_AT("cond", "f") FUNC_AT("body", "g") ATTR("T", "list { type: [DT_FLOAT, DT_RESOURCE] }"))

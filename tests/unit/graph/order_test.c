@@ -466,8 +466,7 @@ HR_TEST(a_removed_node_frees_its_name_in_a_copy) {
   hr_graph_destroy(g);
 }
 
-/* --- the validator: each promise broken alone
- * ---------------------------------------------------------------------------------------------- */
+/* --- the validator: each promise broken alone ----------------------------------------------------------------------------------------- */
 static hr_graph_t* broken; /* x, y, n, a, p, b, c, m of `web` */
 #define SET(field, wrong, want)                                  \
   do {                                                           \
