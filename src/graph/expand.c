@@ -13,6 +13,7 @@
 #include "graph/effects.h"
 #include "graph/shapes.h"
 #include "op/node_class.h"
+#include "wire/cursor.h"
 
 /* --- what is a call ---------------------------------------------------------------------------------------------------------------- */
 static bool node_has_function_attr(const hr_node_t* n) {
@@ -27,7 +28,20 @@ hr_status_t hr_expand_find(const hr_expand_t* x, hr_str_t name, const hr_functio
   return *out ? NULL : HR_ERROR(INVALID_ARGUMENT, "the library has no function '%.*s'", HR_STR_ARG(hr_str_slice(name, 0, 300)));
 }
 
-static hr_status_t check_executor(const hr_node_t* n) {
+/* A message of which nothing is read here. */
+static hr_status_t check_message(const hr_node_t* n, const char* attr, const char* message) {
+  const hr_attr_t* value = hr_attrs_find(&n->attrs, attr);
+  if (!value || value->kind != HR_ATTR_STRING) return NULL;
+  hr_cursor_t c = hr_cursor_make(value->u.s.data, value->u.s.size);
+  hr_field_t field;
+  while (!hr_cursor_is_done(&c))
+    HR_TRY(hr_status_note(hr_cursor_next(&c, &field), "Unable to parse %s string as %s: ", attr, message));
+  return NULL;
+}
+
+static hr_status_t check_settings(const hr_node_t* n) {
+  HR_TRY(check_message(n, "config", "a RewriterConfig"));
+  HR_TRY(check_message(n, "config_proto", "a ConfigProto"));
   hr_str_t type = hr_attrs_str(&n->attrs, "executor_type");
   if (type.size == 0 || hr_str_is(type, "DEFAULT") || hr_str_is(type, "SINGLE_THREADED_EXECUTOR")) return NULL;
   return HR_ERROR(NOT_FOUND, "no executor is of the type '%.*s' (\"\", DEFAULT and SINGLE_THREADED_EXECUTOR are)", HR_STR_ARG(type));
@@ -38,7 +52,7 @@ hr_status_t hr_expand_callee(hr_expand_t* x, const hr_node_t* node, const hr_fun
   *out = NULL;
   if (node_has_function_attr(node)) {
     const hr_func_attr_t* f = hr_attrs_find(&node->attrs, "f")->u.func;
-    HR_TRY(check_executor(node));
+    HR_TRY(check_settings(node));
     HR_TRY(hr_expand_find(x, f->name, out));
     *out_attrs = f->attrs;
     *out_attr_count = f->attr_count;

@@ -75,6 +75,24 @@ static hr_status_t give_outputs(gradient_t* g, const hr_gradient_t* grads) {
   return g->x->edit->removed(g->x, g->node);
 }
 
+/* The gradients given. One that is known to be shaped unlike its value may still broadcast, as in TensorFlow, so nothing is said of it. */
+static hr_status_t take_upstream(gradient_t* g, const hr_value_t* ys, int32_t y_count, hr_value_t** out) {
+  hr_value_t* dys = hr_arena_array(&g->x->arena, (size_t)y_count + 1, sizeof *dys);
+  if (!dys) return hr_status_out_of_memory();
+  for (int32_t i = 0; i < y_count; ++i) {
+    const hr_pshape_t* both;
+    dys[i] = g->node->inputs[g->x_count + i];
+    hr_status_t status = hr_pshape_merge(&g->x->arena, hr_value_shape(ys[i]), hr_value_shape(dys[i]), &both);
+    if (!status) continue;
+    if (hr_status_code(status) != HR_INVALID_ARGUMENT) return status;
+    hr_status_release(status);
+    HR_TRY(add_like_input(g, "Identity", "dy", dys[i], &dys[i]));
+    dys[i].node->shapes[0] = &hr_pshape_unknown;
+  }
+  *out = dys;
+  return NULL;
+}
+
 static hr_status_t differentiate(gradient_t* g, const hr_func_attr_t* call, const hr_function_t* f, int32_t level) {
   hr_expand_t* x = g->x;
   hr_function_body_t body;
@@ -95,13 +113,15 @@ static hr_status_t differentiate(gradient_t* g, const hr_func_attr_t* call, cons
   if (body.output_count != g->node->input_count - g->x_count)
     return HR_ERROR(INVALID_ARGUMENT, "%d gradients are given for the function's %d outputs", (int)(g->node->input_count - g->x_count),
                     (int)body.output_count);
+  hr_value_t* upstream = NULL;
+  HR_TRY(take_upstream(g, body.outputs, body.output_count, &upstream));
   hr_gradient_t* grads = hr_arena_array(&x->arena, (size_t)g->x_count, sizeof *grads);
   if (!grads) return hr_status_out_of_memory();
   hr_grad_request_t q = {.ys = body.outputs,
                          .y_count = body.output_count,
                          .xs = g->xs,
                          .x_count = g->x_count,
-                         .upstream = g->node->inputs + g->x_count,
+                         .upstream = upstream,
                          .ends_at_xs = true};
   int64_t before = x->g->nodes.count;
   HR_TRY(hr_expand_name(x, g->node, "gradients", &q.prefix));

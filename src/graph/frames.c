@@ -27,6 +27,8 @@ static hr_status_t frame_of_enter(frames_walk_t* w, hr_node_t* n, int32_t parent
   hr_str_t name = hr_attrs_str(&n->attrs, "frame_name");
   int64_t parallel = hr_attrs_int(&n->attrs, "parallel_iterations");
   uintptr_t found;
+  if (name.size == 0)
+    return HR_ERROR(INVALID_ARGUMENT, "node '%s' (%.*s): an Enter must have a frame name", n->name.data, HR_STR_ARG(n->attrs.def->name));
   if (hr_map_find(&w->by_name, name, &found)) {
     hr_frame_info_t* have = &f->frames.data[found];
     if (have->parent != parent)

@@ -3,6 +3,7 @@
  */
 #include "graph/function.h"
 
+#include "graph/call_shapes.h"
 #include "op/node_class.h"
 #include "op/op_def.h"
 #include "wire/cursor.h"
@@ -23,6 +24,7 @@ static hr_function_t* function_find_own(const hr_graph_t* g, hr_str_t name) {
 hr_function_t* hr_function_find(const hr_graph_t* g, hr_str_t name) {
   hr_function_t* f = function_find_own(g, name);
   if (f || !g->library) return f;
+  if (g->sketch_depth) return hr_function_find(g->library, name);
   hr_mutex_lock(&g->library->mu);
   f = function_find_own(g->library, name);
   hr_mutex_unlock(&g->library->mu);
@@ -39,9 +41,13 @@ hr_status_t hr_function_or_op(const hr_graph_t* g, hr_str_t name, const hr_op_de
   return NULL;
 }
 
+bool hr_function_is_def(const hr_op_def_t* def) {
+  return !def->op->file && !def->op->kernel_count && def->node_class == HR_NODE_ORDINARY;
+}
+
 const hr_function_t* hr_function_of_node(const hr_graph_t* g, const hr_node_t* node) {
   const hr_op_def_t* def = node->attrs.def;
-  if (def->op->file || def->op->kernel_count || def->node_class != HR_NODE_ORDINARY) return NULL;
+  if (!hr_function_is_def(def)) return NULL;
   const hr_function_t* f = hr_function_find(g, def->name);
   return f && f->def == def ? f : NULL;
 }
@@ -175,6 +181,7 @@ hr_status_t hr_function_copy(hr_graph_t* to, const hr_function_t* function, cons
 }
 
 void hr_functions_truncate(hr_graph_t* g, int64_t count) {
+  if (g->functions.count > count) hr_call_shapes_forget(g);
   while (g->functions.count > count) hr_map_remove(&g->functions_by_name, g->functions.data[--g->functions.count]->name);
 }
 

@@ -24,6 +24,8 @@ void hr_functions_deinit(hr_graph_t* g);                             /* called b
 hr_function_t* hr_function_find(const hr_graph_t* g, hr_str_t name);
 /* What a node's op name means in this graph: an op of the registry or a function of the library. NOT_FOUND names the op. */
 HR_MUST_USE hr_status_t hr_function_or_op(const hr_graph_t* g, hr_str_t name, const hr_op_def_t** out);
+/* Whether an op definition may be a function's, as far as can be told without a look at the library. */
+bool hr_function_is_def(const hr_op_def_t* def);
 /* The function that a node calls by having its name as its op; NULL. */
 const hr_function_t* hr_function_of_node(const hr_graph_t* g, const hr_node_t* node);
 /* Whether two FunctionDefs are equal, whatever the order of their maps. */

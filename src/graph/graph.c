@@ -2,6 +2,7 @@
 /* A graph's life. Nodes, names, edges and attrs lie in its arena and go with it; only tensors and tables are freed one by one. */
 #include "graph/graph.h"
 
+#include "graph/call_shapes.h"
 #include "graph/function.h"
 
 hr_status_t hr_graph_create(hr_graph_t** out) {
@@ -22,6 +23,7 @@ hr_status_t hr_graph_create(hr_graph_t** out) {
 void hr_graph_destroy(hr_graph_t* g) {
   if (!g || atomic_fetch_sub_explicit(&g->sharers, 1, memory_order_acq_rel) > 0) return;
   hr_attr_keeper_deinit(&g->tensors);
+  hr_call_shapes_forget(g);
   hr_functions_deinit(g);
   hr_vec_deinit(&g->nodes);
   hr_vec_deinit(&g->bad_consumers);

@@ -51,6 +51,8 @@ struct hr_graph {
   hr_map_t by_name;
   HR_VEC(struct hr_function*) functions;
   hr_map_t functions_by_name;
+  struct hr_call_memory* call_memory; /* of what calls give (graph/call_shapes.h); NULL: nothing looked into yet */
+  int32_t sketch_depth;             /* in such a sketch: how many calls deep, and `library` is held by whoever makes it; else 0 */
   struct hr_graph* library;         /* its functions are this graph's too (copies, graph/copy.h); not owned; NULL */
   int32_t producer, min_consumer;
   HR_VEC(int32_t) bad_consumers;

@@ -240,16 +240,27 @@ static hr_status_t enter_one(lower_t* l, hr_value_t v, int64_t parallel, bool st
   return NULL;
 }
 
+/* How many iterations may run at once. TensorFlow looks only where it is told to lower the loop; elsewhere any number will do. */
+static hr_status_t while_parallel(const hr_node_t* n, int64_t* out) {
+  const hr_attr_t* parallel = hr_attrs_find(&n->attrs, "parallel_iterations");
+  const hr_attr_t* lowers = hr_attrs_find(&n->attrs, "_lower_using_switch_merge");
+  const bool given = parallel && parallel->kind == HR_ATTR_INT;
+  *out = given && parallel->u.i > 0 ? parallel->u.i : 10;
+  if (given && parallel->u.i <= 0 && lowers && lowers->kind == HR_ATTR_BOOL && lowers->u.b)
+    return HR_ERROR(INVALID_ARGUMENT, "parallel_iterations must be > 0, not %lld", (long long)parallel->u.i);
+  return NULL;
+}
+
 static hr_status_t while_enter(lower_t* l, while_t* w) {
   const hr_node_t* n = l->node;
-  const hr_attr_t* parallel = hr_attrs_find(&n->attrs, "parallel_iterations");
+  int64_t most;
+  HR_TRY(while_parallel(n, &most));
   HR_TRY(find_what_stays(l, w));
   HR_TRY(take_inputs(l, 0, &w->inputs));
   w->merges = hr_arena_array(&l->x->arena, (size_t)n->input_count, sizeof *w->merges);
   w->inside = hr_arena_array(&l->x->arena, (size_t)n->input_count, sizeof *w->inside);
   w->exits = hr_arena_array(&l->x->arena, (size_t)n->input_count, sizeof *w->exits);
   if (!w->merges || !w->inside || !w->exits) return hr_status_out_of_memory();
-  int64_t most = parallel && parallel->kind == HR_ATTR_INT && parallel->u.i > 0 ? parallel->u.i : 10;
   for (int32_t i = 0; i < n->input_count; ++i) {
     if (!w->stays[i] && !n->control_count) HR_TRY(wait_like_node(l, w->inputs[i], "input", &w->inputs[i]));
     HR_TRY(enter_one(l, w->inputs[i], most, w->stays[i], &w->merges[i]));

@@ -2,6 +2,7 @@
 /* Running shape functions, and narrowing what they found. A resource's (or variant's) value type and shape travel in node->handles. */
 #include "graph/shapes.h"
 
+#include "graph/call_shapes.h"
 #include "graph/const_eval.h"
 #include "op/infer_state.h"
 
@@ -29,6 +30,29 @@ static hr_status_t shape_run_as_shape(void* arg, int input, const hr_pshape_t** 
   *out = &hr_pshape_unknown;
   hr_value_t v = run->node->inputs[input];
   return v.node ? hr_const_eval_as_shape(run->graph, v, out) : NULL;
+}
+
+static hr_status_t shape_run_called(void* arg, const hr_func_attr_t* function, int first, const hr_pshape_t* const* shapes,
+                                    const hr_pshape_t** out, hr_dtype_t* out_types, const hr_pshape_t** out_handle_shapes) {
+  shape_run_t* run = arg;
+  if (run->graph->library && !run->graph->sketch_depth) return NULL; /* a session takes calls apart anyway */
+  hr_call_shapes_request_t r = {.function = hr_function_find(run->graph, function->name),
+                                .attrs = function->attrs,
+                                .attr_count = function->attr_count,
+                                .node = run->node,
+                                .first = first,
+                                .shapes = shapes};
+  return r.function ? hr_call_shapes(run->graph, &r, out, out_types, out_handle_shapes) : NULL;
+}
+
+/* A node whose op is a function has no shape function but its body. */
+static hr_status_t shape_run_direct_call(shape_run_t* run) {
+  const hr_node_attrs_t* attrs = &run->node->attrs;
+  hr_named_attr_t* given = hr_arena_array(&run->graph->arena, (size_t)attrs->def->attr_count + 1, sizeof *given);
+  if (!given) return hr_status_out_of_memory();
+  for (int i = 0; i < attrs->def->attr_count; ++i) given[i] = (hr_named_attr_t){attrs->def->attrs[i].name, attrs->values[i]};
+  const hr_func_attr_t f = {attrs->def->name, given, attrs->def->attr_count};
+  return hr_infer_set_called(&run->infer, &f, 0);
 }
 
 static bool shape_type_has_handle(int32_t type) { return hr_dtype_base(type) == HR_RESOURCE || hr_dtype_base(type) == HR_VARIANT; }
@@ -100,10 +124,12 @@ hr_status_t hr_shapes_infer(hr_graph_t* g, hr_node_t* n) {
                            .output_shapes = n->shapes,
                            .constant = shape_run_constant,
                            .as_shape = shape_run_as_shape,
+                           .called = shape_run_called,
                            .arg = &run};
   bool handles = node_has_handles(n);
   if (!shape_run_set_inputs(&run) || (handles && !shape_run_set_handles(&run))) return hr_status_out_of_memory();
   HR_TRY(hr_infer_run(&run.infer));
+  if (!n->attrs.def->op->shape && hr_function_is_def(n->attrs.def)) HR_TRY(shape_run_direct_call(&run));
   return handles && n->output_count ? shape_run_keep_handles(&run) : NULL;
 }
 

@@ -54,7 +54,23 @@ hr_status_t hr_infer_const_as_shape(hr_infer_t* s, int i, const hr_pshape_t** ou
   return s->as_shape && !s->failure ? s->as_shape(s->arg, i, out) : NULL;
 }
 
+/* --- calls ------------------------------------------------------------------------------------------------------------------------ */
+hr_status_t hr_infer_set_called(hr_infer_t* s, const hr_func_attr_t* f, int first) {
+  if (!s->called) return NULL;
+  return s->called(s->arg, f, first, NULL, s->output_shapes, s->output_handle_types, s->output_handle_shapes);
+}
+
+hr_status_t hr_infer_called(hr_infer_t* s, const hr_func_attr_t* f, const hr_pshape_t* const* shapes, const hr_pshape_t** out) {
+  for (int i = 0; i < s->output_count; ++i) out[i] = &hr_pshape_unknown;
+  return s->called ? s->called(s->arg, f, 0, shapes, out, NULL, NULL) : NULL;
+}
+
 /* --- setting ---------------------------------------------------------------------------------------------------------------------- */
+const hr_pshape_t* hr_infer_output(const hr_infer_t* s, int output) {
+  HR_ASSERT(output >= 0 && output < s->output_count);
+  return s->output_shapes[output];
+}
+
 void hr_infer_set(hr_infer_t* s, int output, const hr_pshape_t* shape) {
   HR_ASSERT(output >= 0 && output < s->output_count);
   s->output_shapes[output] = shape;

@@ -16,6 +16,12 @@ const hr_tensor_t* hr_infer_const(hr_infer_t*, int i);
 /* An integer vector input read as a shape, as far as known: its constant value, or built from Shape, Pack, ConcatV2, StridedSlice...
  * of partly known shapes; -1 elements are unknown dims. Unknown rank when nothing is known. */
 HR_MUST_USE hr_status_t hr_infer_const_as_shape(hr_infer_t*, int i, const hr_pshape_t** out);
+/* Sets the outputs to what function f's body gives for the inputs from `first` on (their values count too); unknown where it does not tell.
+ * What a body refuses is no error: it may never run. */
+HR_MUST_USE hr_status_t hr_infer_set_called(hr_infer_t*, const hr_func_attr_t* f, int first);
+/* The same for arguments of these shapes; `out` has room for as many as the node has outputs. */
+HR_MUST_USE hr_status_t hr_infer_called(hr_infer_t*, const hr_func_attr_t* f, const hr_pshape_t* const* shapes, const hr_pshape_t** out);
+const hr_pshape_t* hr_infer_output(const hr_infer_t*, int output); /* what is set so far */
 void hr_infer_set(hr_infer_t*, int output, const hr_pshape_t* shape);
 
 /* Making shapes. Out of memory and overflow are statuses. */

@@ -20,6 +20,9 @@ struct hr_infer {
   /* Known values of inputs; may be NULL functions. */
   hr_status_t (*constant)(void* arg, int input, const hr_tensor_t** out);
   hr_status_t (*as_shape)(void* arg, int input, const hr_pshape_t** out);
+  /* What a function's body gives for the node's inputs from `first` on, or for arguments of `shapes`; may be NULL: nothing is known. */
+  hr_status_t (*called)(void* arg, const hr_func_attr_t* function, int first, const hr_pshape_t* const* shapes, const hr_pshape_t** out,
+                        hr_dtype_t* out_types, const hr_pshape_t** out_handle_shapes);
   void* arg;
   hr_status_t failure;                       /* of a value look-up inside an accessor that cannot return one; checked by hr_infer_run */
 };

@@ -12,10 +12,10 @@ extern const hr_op_t hr_op_Concat, hr_op_ConcatV2, hr_op_ConcatOffset;
 /* 1. shapes */
 static hr_status_t infer_joined(hr_infer_t* s, int axis_input, int first, int count) {
   const hr_tensor_t* axis_value = hr_infer_const(s, axis_input);
-  const hr_pshape_t *axis_shape = hr_infer_input(s, axis_input), *merged = &hr_pshape_unknown;
+  const hr_pshape_t* merged = &hr_pshape_unknown;
   int64_t wanted = 0, sum = 0, dims[HR_MAX_RANK];
   int axis = 0, rank = -1;
-  if (axis_shape->rank > 1) return HR_ERROR(INVALID_ARGUMENT, "the axis must be a scalar, not of rank %d", axis_shape->rank);
+  HR_TRY(hr_infer_want_rank(s, axis_input, 0, NULL));
   if (axis_value) HR_TRY(hr_tensor_scalar_i64(axis_value, "axis", &wanted));
   for (int i = first; i < first + count; ++i) {
     const hr_pshape_t* x = hr_infer_input(s, i);
@@ -88,6 +88,8 @@ static hr_status_t joined(hr_kernel_ctx_t* k, int axis_input, int first, int cou
   int axis;
   hr_shape_t shape;
   hr_tensor_t* out;
+  if (hr_input(k, axis_input)->shape.rank > 1) /* [n] is taken for n where no shape function saw it */
+    HR_TRY(hr_want_scalar(k, axis_input, "axis tensor should be a scalar integer, but got shape "));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, axis_input), "axis", &wanted));
   hr_shape_copy(&shape, &hr_input(k, first)->shape);
   HR_TRY(hr_want_rank_at_least(k, first, "values", 1));

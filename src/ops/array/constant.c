@@ -45,13 +45,24 @@ static hr_status_t splat_chunk(void* arg, int64_t begin, int64_t end, int chunk)
   return NULL;
 }
 
-static hr_status_t fill(hr_kernel_ctx_t* k) {
+/* Where no shape function saw them, one size may come as a scalar and the value as a vector of one. */
+static hr_status_t fill_shape(const hr_kernel_ctx_t* k, hr_shape_t* out) {
   const hr_tensor_t *dims = hr_input(k, 0), *value = hr_input(k, 1);
+  int64_t only;
+  if (value->shape.rank != 1 || value->count != 1) HR_TRY(hr_want_scalar(k, 1, "value must represent a scalar, got shape "));
+  if (dims->shape.rank == 0) {
+    HR_TRY(hr_tensor_scalar_i64(dims, "dims", &only));
+    return hr_shape_make(1, &only, out);
+  }
+  HR_TRY(hr_want_vector(k, 0, "dims must represent a vector, got shape "));
+  return hr_tensor_to_shape(dims, out);
+}
+
+static hr_status_t fill(hr_kernel_ctx_t* k) {
+  const hr_tensor_t* value = hr_input(k, 1);
   hr_shape_t shape;
   hr_tensor_t* out;
-  HR_TRY(hr_want_vector(k, 0, "dims must represent a vector, got shape "));
-  HR_TRY(hr_want_scalar(k, 1, "value must represent a scalar, got shape "));
-  HR_TRY(hr_tensor_to_shape(dims, &shape));
+  HR_TRY(fill_shape(k, &shape));
   HR_TRY(hr_output(k, 0, &shape, &out));
   if (!hr_dtype_is_plain(value->dtype)) {
     for (int64_t i = 0; i < out->count; ++i) HR_TRY(hr_tensor_copy_elements(out, i, value, 0, 1));

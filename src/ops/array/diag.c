@@ -46,7 +46,7 @@ static hr_status_t diag_part(hr_kernel_ctx_t* k) {
   hr_shape_t shape;
   hr_tensor_t* y;
   hr_move_t m = {.rank = 0};
-  bool square = x->shape.rank > 0 && x->shape.rank % 2 == 0;
+  bool square = x->shape.rank % 2 == 0; /* a scalar is its own diagonal where no shape function saw it */
   for (int d = 0; square && d < rank; ++d) square = x->shape.dims[d] == x->shape.dims[d + rank];
   if (!square) {
     char text[HR_SHAPE_TEXT];

@@ -79,6 +79,8 @@ static hr_status_t infer_resource_gather(hr_infer_t* s) {
   const hr_pshape_t* p;
   hr_infer_handle(s, 0, &held, &p);
   const int64_t batch = hr_attrs_int(hr_infer_attrs(s), "batch_dims");
+  if (batch < 0)
+    return HR_ERROR(INVALID_ARGUMENT, "batch_dims is negative (%lld); it is the axis too, counted from the front", (long long)batch);
   return p ? infer_gathered(s, p, hr_infer_input(s, 1), batch, batch) : NULL;
 }
 
@@ -155,12 +157,7 @@ static hr_status_t gather_from(hr_kernel_ctx_t* k, const hr_tensor_t* params, in
                 plain ? NULL : out,
                 element,
                 &indices->shape};
-  if (out->count == 0) { /* nothing to copy, but a bad index is still an error where there is an axis to index */
-    for (int64_t i = 0; i < indices->count; ++i)
-      if (index_at(&g, i) < 0 || index_at(&g, i) >= g.axis_size)
-        return bad_pick(&g, i);
-    return NULL;
-  }
+  if (out->count == 0) return NULL; /* nothing to copy: no index is looked at, as in TensorFlow */
   return hr_parallel(k, batches * g.outer * g.picks, 5.0 + (double)g.block * 0.1, gather_chunk, &g);
 }
 
@@ -172,7 +169,10 @@ static hr_status_t batch_prepare(hr_prepare_ctx_t* p, void* prepared) {
 
 static hr_status_t gather(hr_kernel_ctx_t* k) {
   int64_t axis = 0;
-  if (hr_input_count(k) == 3) HR_TRY(hr_tensor_scalar_i64(hr_input(k, 2), "axis must be scalar, not of shape ", &axis));
+  if (hr_input_count(k) == 3) {
+    HR_TRY(hr_want_scalar(k, 2, "axis must be scalar, not of shape "));
+    HR_TRY(hr_tensor_scalar_i64(hr_input(k, 2), "axis", &axis));
+  }
   return gather_from(k, hr_input(k, 0), axis, *(int64_t*)hr_prepared(k));
 }
 
@@ -195,12 +195,21 @@ static hr_status_t resource_gather(hr_kernel_ctx_t* k) {
 static hr_value_t ints(hr_grad_ctx_t* g, int64_t a) { return hr_emit_const_i32s(g, &a, 1); }
 static hr_value_t number(hr_grad_ctx_t* g, int64_t a) { return hr_emit_const_i32(g, (int32_t)a); }
 
+/* How many rows dy has, a vector of one: -1 lets Reshape count them, which it can where a row has elements. */
+static hr_value_t row_count(hr_grad_ctx_t* g, hr_value_t flat_indices) {
+  const hr_pshape_t* p = hr_grad_shape(g, hr_grad_input(g, 0));
+  bool full = hr_pshape_is_known(p);
+  for (int d = 1; full && d < p->rank; ++d) full = p->dims[d] > 0;
+  return full ? ints(g, -1) : hr_emit_shape(g, flat_indices);
+}
+
 /* Along axis 0 without batches: the slices (indices flattened, dy as rows). */
 static void give_rows(hr_grad_ctx_t* g, hr_value_t params_shape) {
   hr_value_t indices = hr_emit_reshape(g, hr_grad_input(g, 1), ints(g, -1));
   hr_value_t tail =
       hr_emit(g, "StridedSlice", HR_VALUES(params_shape, ints(g, 1), ints(g, 0), ints(g, 1)), HR_ATTRS(hr_at_int("end_mask", 1)));
-  hr_value_t axis = number(g, 0), all = hr_emit_cast(g, ints(g, -1), hr_grad_dtype(g, tail)); /* int64 where a dimension is too large */
+  hr_value_t axis = number(g, 0);
+  hr_value_t all = hr_emit_cast(g, row_count(g, indices), hr_grad_dtype(g, tail)); /* int64 where a dimension is too large */
   hr_value_t rows = hr_emit3(g, "ConcatV2", all, tail, axis);
   hr_grad_give_slices(g, 0, indices, hr_emit_reshape(g, hr_grad_upstream(g, 0), rows), params_shape);
 }

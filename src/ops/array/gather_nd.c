@@ -111,7 +111,7 @@ static hr_status_t pick_from(hr_kernel_ctx_t* k, const hr_tensor_t* params, bool
   for (int d = 0; d < i->rank - 1; ++d) HR_TRY(hr_shape_append(&shape, i->dims[d]));
   const int64_t slices = hr_shape_count(&shape);
   for (int d = p.n; d < x->rank; ++d) HR_TRY(hr_shape_append(&shape, x->dims[d]));
-  if (slices > 0 && p.params->count == 0 && p.n > 0)
+  if (slices > 0 && p.params->count == 0)
     return HR_ERROR(INVALID_ARGUMENT, "Requested more than 0 entries, but params is empty.  Params shape: %s",
                     hr_shape_format(x, text));
   hr_iterate_strides(x, p.steps);

@@ -55,8 +55,9 @@ static hr_status_t resolve_dims(const hr_shape_t* from, hr_shape_t* wanted) {
   return hr_shape_check(wanted);
 }
 
+/* One size may come as a scalar where no shape function saw it. */
 static hr_status_t read_dims(const hr_tensor_t* t, hr_shape_t* out) {
-  if (t->shape.rank != 1) {
+  if (t->shape.rank > 1) {
     char text[HR_SHAPE_TEXT];
     return HR_ERROR(INVALID_ARGUMENT, "sizes input must be 1-D, not of shape %s", hr_shape_format(&t->shape, text));
   }

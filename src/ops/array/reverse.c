@@ -29,10 +29,10 @@ static hr_status_t listed_axes(const hr_tensor_t* list, int rank, uint32_t* out_
 static hr_status_t sequence_axes(int64_t seq_value, int64_t batch_value, int rank, int* seq, int* batch) {
   if (seq_value < 0 || seq_value >= rank)
     return HR_ERROR(INVALID_ARGUMENT, "seq_dim must be < input rank (%lld vs. %d) and not negative", (long long)seq_value, rank);
-  if (batch_value < -rank || batch_value >= rank)
-    return HR_ERROR(INVALID_ARGUMENT, "batch_dim must be < input rank (%lld vs. %d) and at least -rank", (long long)batch_value, rank);
+  if (batch_value < 0 || batch_value >= rank)
+    return HR_ERROR(INVALID_ARGUMENT, "batch_dim must be < input rank (%lld vs. %d) and >= 0", (long long)batch_value, rank);
   *seq = (int)seq_value;
-  *batch = (int)(batch_value < 0 ? batch_value + rank : batch_value);
+  *batch = (int)batch_value;
   if (*seq == *batch) return HR_ERROR(INVALID_ARGUMENT, "batch_dim == seq_dim == %d, but they must differ", *seq);
   return NULL;
 }
@@ -96,7 +96,9 @@ static hr_status_t reverse_axes(hr_kernel_ctx_t* k, uint32_t mask) {
 static hr_status_t reverse_flags(hr_kernel_ctx_t* k) {
   const hr_tensor_t *x = hr_input(k, 0), *flags = hr_input(k, 1);
   uint32_t mask = 0;
+  if (x->shape.rank == 0) return reverse_axes(k, 0); /* whatever the flags */
   HR_TRY(hr_want_vector(k, 1, "dims"));
+  if (x->shape.dims[0] == 0) return HR_ERROR(INVALID_ARGUMENT, "Invalid input first dimension. Found 0; ReverseV2 takes such an input");
   if (x->shape.rank > MOST_FLAGS)
     return HR_ERROR(UNIMPLEMENTED, "reverse of rank %d; at most %d is supported, ReverseV2 takes more", (int)x->shape.rank, MOST_FLAGS);
   if (flags->count != x->shape.rank)
@@ -107,6 +109,7 @@ static hr_status_t reverse_flags(hr_kernel_ctx_t* k) {
 
 static hr_status_t reverse_list(hr_kernel_ctx_t* k) {
   uint32_t mask;
+  if (hr_input(k, 0)->shape.rank == 0) return reverse_axes(k, 0); /* whatever the axes */
   HR_TRY(hr_want_vector(k, 1, "axis"));
   HR_TRY(listed_axes(hr_input(k, 1), hr_input(k, 0)->shape.rank, &mask));
   return reverse_axes(k, mask);

@@ -7,12 +7,19 @@
 
 extern const hr_op_t hr_op_Roll;
 
-/* 1. shape */
+/* 1. the rule, and the shape */
+static hr_status_t same_ranks(int shift, int axis) {
+  if (shift < 0 || axis < 0 || shift == axis) return NULL;
+  return HR_ERROR(INVALID_ARGUMENT, "shift and axis must have the same size: one is a scalar, the other a vector (ranks %d and %d)", shift,
+                  axis);
+}
+
 static hr_status_t infer(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 1, NULL));
   HR_TRY(hr_infer_want_rank_at_most(s, 1, 1));
   HR_TRY(hr_infer_want_rank_at_most(s, 2, 1));
   const int64_t shifts = hr_infer_dim(hr_infer_input(s, 1), 0), axes = hr_infer_dim(hr_infer_input(s, 2), 0);
+  HR_TRY(same_ranks(hr_infer_input(s, 1)->rank, hr_infer_input(s, 2)->rank));
   if (shifts >= 0 && axes >= 0 && shifts != axes)
     return HR_ERROR(INVALID_ARGUMENT, "%lld shifts for %lld axes", (long long)shifts, (long long)axes);
   return hr_infer_same(s);
@@ -27,6 +34,7 @@ static hr_status_t read_shifts(const hr_kernel_ctx_t* k, const hr_shape_t* x, in
     if (hr_input(k, i)->shape.rank > 1)
       return HR_ERROR(INVALID_ARGUMENT, "%s must be a scalar or a 1-D vector. Found: %s", i == 1 ? "shift" : "axis",
                       hr_shape_format(&hr_input(k, i)->shape, text));
+  HR_TRY(same_ranks(shift->shape.rank, axes->shape.rank));
   if (shift->count != axes->count)
     return HR_ERROR(INVALID_ARGUMENT, "shift and axis must have the same size, not %lld and %lld", (long long)shift->count,
                     (long long)axes->count);

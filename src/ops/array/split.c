@@ -63,8 +63,7 @@ static hr_status_t infer_axis(hr_infer_t* s, int input, int axis_input, bool* ou
   const hr_tensor_t* axis_value = hr_infer_const(s, axis_input);
   int64_t wanted;
   *out_known = false;
-  if (hr_infer_input(s, axis_input)->rank > 0 && hr_infer_dim(hr_infer_input(s, axis_input), 0) > 1)
-    return HR_ERROR(INVALID_ARGUMENT, "the split dimension must be a scalar");
+  HR_TRY(hr_infer_want_rank(s, axis_input, 0, NULL));
   if (x->rank == 0) return HR_ERROR(INVALID_ARGUMENT, "a scalar cannot be split");
   if (x->rank < 0) return NULL;
   if (!axis_value) {
@@ -83,7 +82,6 @@ static hr_status_t infer_split(hr_infer_t* s) {
   bool known;
   int axis;
   int64_t part = -1;
-  HR_TRY(hr_infer_want_rank(s, 0, 0, NULL));
   HR_TRY(infer_axis(s, 1, 0, &known, &axis));
   if (!known) return NULL;
   if (x->dims[axis] >= 0) HR_TRY(even_part(x->dims[axis], hr_infer_output_count(s), &part));

@@ -51,12 +51,11 @@ static hr_status_t lay_out(const hr_strided_masks_t* m, const hr_tensor_t* begin
   const int count = (int)strides->count;
   int axis = 0, ellipsis = -1, new_after = 0;
   l->out_count = 0;
+  if (m->ellipsis & (m->ellipsis - 1)) /* whether or not the list has so many entries */
+    return HR_ERROR(INVALID_ARGUMENT, "Multiple ellipses in slice spec not allowed (ellipsis_mask is %lld)", (long long)m->ellipsis);
   for (int i = 0; i < count; ++i) {
     if (ellipsis >= 0 && m->new_axis >> i & 1) ++new_after;
-    if (!(m->ellipsis >> i & 1)) continue;
-    if (ellipsis >= 0)
-      return HR_ERROR(INVALID_ARGUMENT, "Multiple ellipses in slice spec not allowed (entries %d and %d)", ellipsis, i);
-    ellipsis = i;
+    if (m->ellipsis >> i & 1) ellipsis = i;
   }
   for (int i = 0; i < count; ++i) {
     if (m->ellipsis >> i & 1) {

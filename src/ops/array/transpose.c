@@ -54,7 +54,7 @@ static hr_status_t infer(hr_infer_t* s) {
 
 static hr_status_t infer_invert(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 0, 1, NULL));
-  return hr_infer_same(s);
+  return hr_infer_set_vector(s, 0, hr_infer_dim(hr_infer_input(s, 0), 0));
 }
 
 /* 3. kernels */

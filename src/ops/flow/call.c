@@ -6,6 +6,7 @@
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
 #include "ops/flow/call_inputs.h"
+#include "rt/device_name.h"
 #include "rt/step.h"
 
 extern const hr_op_t hr_op_PartitionedCall, hr_op_StatefulPartitionedCall, hr_op_RemoteCall, hr_op_SymbolicGradient;
@@ -30,7 +31,9 @@ static hr_status_t call_compute(hr_kernel_ctx_t* k) { return call_from(k, 0); }
 static hr_status_t remote_compute(hr_kernel_ctx_t* k) {
   hr_str_t text = HR_STR("");
   const hr_caller_t* caller = k->step ? k->step->caller : NULL;
+  hr_device_name_t target;
   HR_TRY(hr_tensor_scalar_str(hr_input(k, 0), "the target", &text));
+  HR_TRY(hr_device_name_parse(text, &target));
   if (!caller || !caller->has_cpu(caller, text))
     return HR_ERROR(INTERNAL, "a remote call to '%.*s', which is no CPU device of this process", HR_STR_ARG(text));
   return call_from(k, 1);
@@ -62,7 +65,7 @@ const hr_op_t hr_op_PartitionedCall = {
     .sig = "args: Tin -> output: Tout",
     .attrs = CALL_ATTRS,
     .flags = HR_OP_SIDE_EFFECT,
-    .shape = hr_call_inputs_shapes,
+    .shape = hr_call_inputs_called,
     HR_KERNELS({.prepared_bytes = sizeof(hr_call_site_t), .prepare = call_prepare, .compute = call_compute}),
     .doc = "output = f(args), f a function of the library without state.",
     HR_HERE};
@@ -72,7 +75,7 @@ const hr_op_t hr_op_StatefulPartitionedCall = {
     .sig = "args: Tin -> output: Tout",
     .attrs = CALL_ATTRS,
     .flags = HR_OP_STATEFUL,
-    .shape = hr_call_inputs_shapes,
+    .shape = hr_call_inputs_called,
     HR_KERNELS({.prepared_bytes = sizeof(hr_call_site_t), .prepare = call_prepare, .compute = call_compute}),
     .doc = "output = f(args), f a function of the library.",
     HR_HERE};

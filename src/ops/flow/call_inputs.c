@@ -48,10 +48,33 @@ hr_status_t hr_call_inputs_is_true(const hr_tensor_t* t, bool* out) {
   return NULL;
 }
 
-hr_status_t hr_call_inputs_shapes(hr_infer_t* c) {
+/* Attr "output_shapes", else "_output_shapes", if it has a shape for each output; else NULL. */
+static const hr_attr_t* stated_shapes(const hr_infer_t* c) {
   const hr_attr_t* shapes = hr_attrs_find(hr_infer_attrs(c), "output_shapes");
   if (!shapes || shapes->count == 0) shapes = hr_attrs_find(hr_infer_attrs(c), "_output_shapes");
   bool fits = shapes && shapes->is_list && shapes->kind == HR_ATTR_SHAPE && shapes->count == hr_infer_output_count(c);
-  for (int i = 0; i < hr_infer_output_count(c); ++i) hr_infer_set(c, i, fits ? shapes->u.shapes[i] : &hr_pshape_unknown);
+  return fits ? shapes : NULL;
+}
+
+hr_status_t hr_call_inputs_shapes(hr_infer_t* c) {
+  const hr_attr_t *given = hr_attrs_find(hr_infer_attrs(c), "output_shapes"), *shapes = stated_shapes(c);
+  if (given && given->count > 0 && given->count != hr_infer_output_count(c))
+    return HR_ERROR(INVALID_ARGUMENT, "`output_shapes` must be the same length as num outputs (%d vs. %d)", (int)given->count,
+                    hr_infer_output_count(c));
+  for (int i = 0; i < hr_infer_output_count(c); ++i) hr_infer_set(c, i, shapes ? shapes->u.shapes[i] : &hr_pshape_unknown);
+  return NULL;
+}
+
+hr_status_t hr_call_inputs_called(hr_infer_t* c) {
+  const hr_attr_t *off = hr_attrs_find(hr_infer_attrs(c), "_disable_call_shape_inference"), *shapes = stated_shapes(c);
+  if (off && off->kind == HR_ATTR_BOOL && off->u.b) return hr_call_inputs_shapes(c);
+  HR_TRY(hr_infer_set_called(c, hr_attrs_find(hr_infer_attrs(c), "f")->u.func, 0));
+  for (int i = 0; shapes && i < hr_infer_output_count(c); ++i) {
+    const hr_pshape_t *found = hr_infer_output(c, i), *both = found;
+    hr_status_t status = hr_infer_merge(c, found, shapes->u.shapes[i], &both);
+    if (status && hr_status_code(status) == HR_RESOURCE_EXHAUSTED) return status;
+    hr_infer_set(c, i, status ? found : both);
+    hr_status_release(status);
+  }
   return NULL;
 }

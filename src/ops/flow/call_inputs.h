@@ -22,4 +22,6 @@ void hr_call_inputs_end(hr_call_inputs_t* c, hr_kernel_ctx_t* k, bool failed);
 HR_MUST_USE hr_status_t hr_call_inputs_is_true(const hr_tensor_t* t, bool* out);
 /* Outputs as attr output_shapes (or _output_shapes) says, if it has one for each. */
 hr_status_t hr_call_inputs_shapes(hr_infer_t* c);
+/* Outputs as the body of attr "f" gives them, and as attr _output_shapes says where that agrees. */
+hr_status_t hr_call_inputs_called(hr_infer_t* c);
 #endif

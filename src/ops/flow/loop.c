@@ -12,6 +12,46 @@ typedef struct {
   hr_call_site_t cond, body;
 } while_t;
 
+/* What two shapes have in common. */
+static hr_status_t common_shape(hr_infer_t* s, const hr_pshape_t* a, const hr_pshape_t* b, const hr_pshape_t** out) {
+  *out = &hr_pshape_unknown;
+  if (a->rank < 0 || a->rank != b->rank) return NULL;
+  int64_t* dims = hr_arena_array(hr_infer_arena(s), (size_t)a->rank + 1, sizeof *dims);
+  if (!dims) return hr_status_out_of_memory();
+  for (int d = 0; d < a->rank; ++d) dims[d] = a->dims[d] == b->dims[d] ? a->dims[d] : -1;
+  return hr_pshape_make(hr_infer_arena(s), a->rank, dims, out);
+}
+
+/* One iteration: `shapes` of its inputs become what these and its outputs have in common. */
+static hr_status_t widen_shapes(hr_infer_t* s, const hr_pshape_t** shapes, const hr_pshape_t** after, bool* out_changed) {
+  *out_changed = false;
+  HR_TRY(hr_infer_called(s, hr_attrs_find(hr_infer_attrs(s), "body")->u.func, shapes, after));
+  for (int i = 0; i < hr_infer_output_count(s); ++i) {
+    if (hr_pshape_equal(shapes[i], after[i])) continue;
+    HR_TRY(common_shape(s, shapes[i], after[i], &after[i]));
+    *out_changed = *out_changed || !hr_pshape_equal(shapes[i], after[i]);
+    shapes[i] = after[i];
+  }
+  return NULL;
+}
+
+/* The shapes of the inputs, as far as no iteration changes them; TensorFlow, where output_shapes says nothing, believes that none does. */
+static hr_status_t while_shapes(hr_infer_t* s) {
+  enum { MOST_ROUNDS = 4 };
+  const int count = hr_infer_output_count(s);
+  const hr_attr_t* given = hr_attrs_find(hr_infer_attrs(s), "output_shapes");
+  HR_TRY(hr_call_inputs_shapes(s));
+  if ((given && given->count > 0) || count == 0) return NULL;
+  const hr_pshape_t** shapes = hr_arena_array(hr_infer_arena(s), 2 * (size_t)count, sizeof *shapes);
+  bool changed = true;
+  if (!shapes) return hr_status_out_of_memory();
+  for (int i = 0; i < count; ++i) shapes[i] = hr_infer_input(s, i);
+  for (int round = 0; changed && round < MOST_ROUNDS; ++round) HR_TRY(widen_shapes(s, shapes, shapes + count, &changed));
+  for (int i = 0; i < count && !changed; ++i)
+    if (hr_infer_output(s, i)->rank < 0) hr_infer_set(s, i, shapes[i]);
+  return NULL;
+}
+
 static hr_status_t while_prepare(hr_prepare_ctx_t* c, void* prepared) {
   while_t* p = prepared;
   p->cond = (hr_call_site_t){.function = hr_attrs_find(c->attrs, "cond")->u.func, .role = "While loop condition"};
@@ -115,7 +155,7 @@ const hr_op_t hr_op_While = {.name = "While",
                              .sig = "input: T -> output: T",
                              .attrs = WHILE_ATTRS,
                              .flags = HR_OP_STATEFUL,
-                             .shape = hr_call_inputs_shapes,
+                             .shape = while_shapes,
                              WHILE_KERNEL,
                              .doc = "output = input; while (cond(output)) output = body(output).",
                              HR_HERE};
@@ -124,7 +164,7 @@ const hr_op_t hr_op_StatelessWhile = {.name = "StatelessWhile",
                                       .sig = "input: T -> output: T",
                                       .attrs = WHILE_ATTRS,
                                       .flags = HR_OP_SIDE_EFFECT,
-                                      .shape = hr_call_inputs_shapes,
+                                      .shape = while_shapes,
                                       WHILE_KERNEL,
                                       .doc = "output = input; while (cond(output)) output = body(output), without state.",
                                       HR_HERE};
@@ -133,7 +173,7 @@ const hr_op_t hr_op__While = {.name = "_While",
                               .sig = "input: T -> output: T",
                               .attrs = "T: list(type) >= 0; cond: func; body: func",
                               .flags = HR_OP_STATEFUL,
-                              .shape = hr_call_inputs_shapes,
+                              .shape = while_shapes,
                               WHILE_KERNEL,
                               .doc = "output = input; while (cond(output)) output = body(output); the older form of While.",
                               HR_HERE};

@@ -98,7 +98,8 @@ static hr_status_t temporary_prepare(hr_prepare_ctx_t* p, void* prepared) {
   const hr_pshape_t* shape = hr_attrs_shape(p->attrs, "shape");
   m->dtype = hr_attrs_type(p->attrs, "dtype");
   m->name = name.size ? name : hr_str(p->node_name);
-  if (hr_pshape_to_shape(shape, &m->shape)) return NULL;
+  m->shape = hr_shape_scalar(); /* where nothing is said, not even the rank */
+  if (shape->rank < 0 || hr_pshape_to_shape(shape, &m->shape)) return NULL;
   return HR_ERROR(INVALID_ARGUMENT, "shape must be fully known, it is %s", hr_pshape_format(shape, text));
 }
 
@@ -119,6 +120,8 @@ static hr_status_t temporary(hr_kernel_ctx_t* k) {
 
 static hr_status_t destroy_prepare(hr_prepare_ctx_t* p, void* prepared) {
   *(hr_str_t*)prepared = hr_attrs_str(p->attrs, "var_name");
+  if (((hr_str_t*)prepared)->size == 0)
+    return HR_ERROR(INVALID_ARGUMENT, "Missing var_name attribute: it must name the temporary variable that is to end");
   return NULL;
 }
 

@@ -195,17 +195,17 @@ hr_status_t hr_tensor_list_set(hr_handle_t* h, int64_t at, const hr_tensor_t* va
   return NULL;
 }
 
-hr_status_t hr_tensor_list_get(const hr_handle_t* h, int64_t at, const hr_pshape_t* shape, bool like_others, hr_tensor_t* out) {
+hr_status_t hr_tensor_list_get(const hr_handle_t* h, int64_t at, const hr_tensor_t* stated, bool like_others, hr_tensor_t* out) {
   const hr_tensor_list_t* l = hr_tensor_list_in(h);
   hr_tensor_list_shape_t merged;
   hr_shape_t whole;
   char text[HR_SHAPE_TEXT];
-  hr_tensor_list_shape_of(shape, &merged);
-  HR_TRY(hr_tensor_list_merge_shapes(h, 1, &at, &merged));
-  if (l->items[at].buffer) {
+  if (l->items[at].buffer) { /* whatever is stated, as in TensorFlow */
     hr_tensor_share(&l->items[at], out);
     return NULL;
   }
+  HR_TRY(hr_tensor_list_shape_read(stated, &merged));
+  HR_TRY(hr_tensor_list_merge_shapes(h, 1, &at, &merged));
   if (like_others && !hr_pshape_to_shape(&merged.s, &whole)) HR_TRY(hr_tensor_list_merge_shapes(h, l->count, NULL, &merged));
   if (!hr_pshape_to_shape(&merged.s, &whole))
     return HR_ERROR(INVALID_ARGUMENT, "Trying to read an uninitialized tensor but element_shape is not fully defined: %s of element %lld",

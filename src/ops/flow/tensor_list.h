@@ -29,8 +29,10 @@ HR_MUST_USE hr_status_t hr_tensor_list_edit(hr_kernel_ctx_t* k, int index, int i
 HR_MUST_USE hr_status_t hr_tensor_list_copy(const hr_handle_t* from, int64_t count, hr_handle_t** out);
 /* Sets an element to a share of the value; INVALID_ARGUMENT for another type or a shape that does not fit: `tried` begins that message. */
 HR_MUST_USE hr_status_t hr_tensor_list_set(hr_handle_t* h, int64_t at, const hr_tensor_t* value, const char* tried);
-/* The element, zeros if it was not set: its shape must be known then from the list, `shape` and, with `like_others`, other elements. */
-HR_MUST_USE hr_status_t hr_tensor_list_get(const hr_handle_t* h, int64_t at, const hr_pshape_t* shape, bool like_others, hr_tensor_t* out);
+/* The element, zeros if it was not set: its shape must be known then from the list, the value `stated` of an element_shape input and, with
+ * `like_others`, other elements. */
+HR_MUST_USE hr_status_t hr_tensor_list_get(const hr_handle_t* h, int64_t at, const hr_tensor_t* stated, bool like_others,
+                                           hr_tensor_t* out);
 /* Takes in what the list's shape says, and those of the set ones of `count` elements at which[i]; NULL: of all. */
 HR_MUST_USE hr_status_t hr_tensor_list_merge_shapes(const hr_handle_t* h, int64_t count, const int64_t* which,
                                                     hr_tensor_list_shape_t* into);

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ops/flow/tensor_list_infer.h"
 
-hr_status_t hr_tensor_list_infer_element(hr_infer_t* s, int input, int list, const hr_pshape_t** out) {
+const hr_pshape_t* hr_tensor_list_infer_held(hr_infer_t* s, int list) {
   hr_dtype_t held = HR_DTYPE_INVALID;
   const hr_pshape_t* known = NULL;
+  hr_infer_handle(s, list, &held, &known);
+  return known ? known : &hr_pshape_unknown;
+}
+
+hr_status_t hr_tensor_list_infer_element(hr_infer_t* s, int input, int list, const hr_pshape_t** out) {
   *out = &hr_pshape_unknown;
   const hr_tensor_t* scalar = hr_infer_input(s, input)->rank == 0 ? hr_infer_const(s, input) : NULL;
+  if (scalar) HR_TRY(hr_infer_const_as_shape(s, input, out)); /* -1 */
   if (!scalar && hr_infer_input(s, input)->rank == 1) HR_TRY(hr_infer_const_as_shape(s, input, out));
-  if (list >= 0) hr_infer_handle(s, list, &held, &known);
-  if (!known) return NULL;
+  return list >= 0 ? hr_tensor_list_infer_merged(s, list, *out, out) : NULL;
+}
+
+hr_status_t hr_tensor_list_infer_merged(hr_infer_t* s, int list, const hr_pshape_t* stated, const hr_pshape_t** out) {
+  const hr_pshape_t* known = hr_tensor_list_infer_held(s, list);
   char text[2][HR_SHAPE_TEXT];
-  const hr_pshape_t* stated = *out;
   return hr_status_note(hr_infer_merge(s, stated, known, out), "Incompatible shapes during merge: %s vs. %s: ",
                         hr_pshape_format(stated, text[0]), hr_pshape_format(known, text[1]));
 }

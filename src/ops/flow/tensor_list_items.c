@@ -40,6 +40,7 @@ static hr_status_t make_empty(hr_kernel_ctx_t* k) {
 
 static hr_status_t reserve(hr_kernel_ctx_t* k) {
   int64_t count = 0;
+  HR_TRY(hr_want_scalar(k, 1, "num_elements"));
   HR_TRY(hr_tensor_scalar_i64(hr_input(k, 1), "num_elements", &count));
   if (count < 0)
     return HR_ERROR(INVALID_ARGUMENT, "The num_elements to reserve must be a non negative number, but got %lld", (long long)count);
@@ -67,9 +68,9 @@ static hr_status_t element_shape(hr_kernel_ctx_t* k) {
   return NULL;
 }
 
-static hr_status_t infer_element_shape(hr_infer_t* s) {
-  hr_infer_set(s, 0, &hr_pshape_unknown);
-  return NULL;
+static hr_status_t infer_element_shape(hr_infer_t* s) { /* a list of unknown rank may still turn out to have one */
+  const hr_pshape_t* element = hr_tensor_list_infer_held(s, 0);
+  return element->rank < 0 ? NULL : hr_infer_set_vector(s, 0, element->rank);
 }
 
 static hr_status_t read_index(hr_kernel_ctx_t* k, int input, const char* verb, int64_t count, int64_t* out) {
@@ -81,19 +82,18 @@ static hr_status_t read_index(hr_kernel_ctx_t* k, int input, const char* verb, i
 
 static hr_status_t get_item(hr_kernel_ctx_t* k) {
   hr_handle_t* h = NULL;
-  hr_tensor_list_shape_t shape;
   hr_tensor_t t = {0};
   int64_t at = 0;
   HR_TRY(hr_tensor_list_input(k, 0, element_type(k), &h));
   HR_TRY(read_index(k, 1, "access", hr_tensor_list_in(h)->count, &at));
-  HR_TRY(hr_tensor_list_shape_read(hr_input(k, 2), &shape));
-  HR_TRY(hr_tensor_list_get(h, at, &shape.s, true, &t));
+  HR_TRY(hr_tensor_list_get(h, at, hr_input(k, 2), true, &t));
   hr_output_move(k, 0, &t);
   return NULL;
 }
 
 static hr_status_t infer_get(hr_infer_t* s) {
   const hr_pshape_t* element;
+  HR_TRY(hr_infer_want_rank_at_most(s, 2, 1));
   HR_TRY(hr_tensor_list_infer_element(s, 2, 0, &element));
   hr_infer_set(s, 0, element);
   return NULL;
@@ -123,6 +123,7 @@ static hr_status_t set_item(hr_kernel_ctx_t* k) {
   int64_t at = 0;
   HR_TRY(hr_tensor_list_input(k, 0, s->type, &h));
   int64_t count = hr_tensor_list_in(h)->count;
+  HR_TRY(hr_want_scalar(k, 1, "index")); /* reading takes one of any shape */
   HR_TRY(read_index(k, 1, "modify", s->grows ? INT32_MAX : count, &at));
   HR_TRY(hr_tensor_list_edit(k, 0, 0, s->type, at + 1, &h));
   hr_tensor_list_t* l = hr_tensor_list_in(h);
@@ -163,13 +164,11 @@ static void grad_push(hr_grad_ctx_t* g) {
 
 static hr_status_t pop_back(hr_kernel_ctx_t* k) {
   hr_handle_t* h = NULL;
-  hr_tensor_list_shape_t shape;
   hr_tensor_t t = {0};
   HR_TRY(hr_tensor_list_input(k, 0, element_type(k), &h));
   int64_t count = hr_tensor_list_in(h)->count;
   if (count == 0) return HR_ERROR(INVALID_ARGUMENT, "Trying to pop from an empty list");
-  HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
-  HR_TRY(hr_tensor_list_get(h, count - 1, &shape.s, false, &t));
+  HR_TRY(hr_tensor_list_get(h, count - 1, hr_input(k, 1), false, &t));
   hr_output_move(k, 1, &t);
   HR_TRY(hr_tensor_list_edit(k, 0, 0, element_type(k), count, &h));
   hr_tensor_list_t* l = hr_tensor_list_in(h);
@@ -178,9 +177,7 @@ static hr_status_t pop_back(hr_kernel_ctx_t* k) {
 }
 
 static hr_status_t infer_pop(hr_infer_t* s) {
-  const hr_pshape_t* element;
-  HR_TRY(hr_tensor_list_infer_element(s, 1, 0, &element));
-  hr_infer_set(s, 1, element);
+  hr_infer_set(s, 1, hr_tensor_list_infer_held(s, 0)); /* input 1 binds only an element that is not set */
   return hr_tensor_list_infer_same(s);
 }
 

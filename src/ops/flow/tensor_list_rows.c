@@ -62,7 +62,7 @@ static hr_status_t stack(hr_kernel_ctx_t* k) {
   hr_tensor_list_shape_t shape;
   HR_TRY(hr_tensor_list_input(k, 0, r->type, &h));
   int64_t count = hr_tensor_list_in(h)->count;
-  if (r->count >= 0 && r->count != count)
+  if (r->count != -1 && r->count != count)
     return HR_ERROR(INVALID_ARGUMENT, "Operation expected a list with %lld elements but got a list with %lld elements", (long long)r->count,
                     (long long)count);
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
@@ -91,8 +91,7 @@ static hr_status_t index_error(int64_t at, int64_t limit, bool scatters) {
 }
 
 static hr_status_t read_indices(const hr_tensor_t* t, int64_t limit, bool scatters, hr_kernel_ctx_t* k, hr_tensor_t* out) {
-  hr_shape_t shape = hr_shape_vector(t->count);
-  if (t->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "indices must be a vector, not of rank %d", (int)t->shape.rank);
+  hr_shape_t shape = hr_shape_vector(t->count); /* indices of any shape are taken in their order */
   HR_TRY(hr_temp(k, HR_I64, &shape, out));
   for (int64_t i = 0; i < t->count; ++i) {
     int64_t at = hr_tensor_index_at(t, i);
@@ -120,7 +119,8 @@ static hr_status_t gather(hr_kernel_ctx_t* k) {
 static hr_status_t infer_gather(hr_infer_t* s) {
   const hr_pshape_t* element;
   HR_TRY(hr_tensor_list_infer_element(s, 2, 0, &element));
-  return hr_tensor_list_infer_rows(s, 0, hr_infer_dim(hr_infer_input(s, 1), 0), element);
+  const hr_pshape_t* indices = hr_infer_input(s, 1);
+  return hr_tensor_list_infer_rows(s, 0, indices->rank == 1 ? indices->dims[0] : -1, element);
 }
 
 static void grad_gather(hr_grad_ctx_t* g) {
@@ -163,7 +163,6 @@ static hr_status_t from_tensor(hr_kernel_ctx_t* k) {
   hr_handle_t* list = NULL;
   HR_TRY(want_rows(rows));
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
-  HR_TRY(hr_tensor_list_shape_merge(&shape, rows->shape.rank - 1, rows->shape.dims + 1));
   HR_TRY(hr_tensor_list_create(r->type, &shape.s, rows->shape.dims[0], -1, &list));
   hr_status_t status = NULL;
   for (int64_t i = 0; i < rows->shape.dims[0] && !status; ++i) status = set_rows(list, i, rows, i, i + 1, true);
@@ -174,12 +173,12 @@ static hr_status_t infer_from(hr_infer_t* s) {
   const hr_pshape_t* element;
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 1, NULL));
   HR_TRY(hr_tensor_list_infer_element(s, 1, -1, &element));
-  const hr_pshape_t *rows = hr_infer_input(s, 0), *own = element;
+  const hr_pshape_t *rows = hr_infer_input(s, 0), *row;
   if (rows->rank > 0) {
-    HR_TRY(hr_pshape_make(hr_infer_arena(s), rows->rank - 1, rows->dims + 1, &own));
-    HR_TRY(hr_infer_merge(s, element, own, &own));
+    HR_TRY(hr_pshape_make(hr_infer_arena(s), rows->rank - 1, rows->dims + 1, &row));
+    HR_TRY(hr_infer_merge(s, element, row, NULL));
   }
-  hr_tensor_list_infer_list(s, own);
+  hr_tensor_list_infer_list(s, element); /* as stated: elements that come later may have another shape than the rows */
   return NULL;
 }
 
@@ -189,7 +188,7 @@ static void grad_from(hr_grad_ctx_t* g) {
 }
 
 static hr_status_t scatter_into(hr_handle_t* list, const hr_tensor_t* rows, const hr_tensor_t* which) {
-  if (which->count > rows->shape.dims[0])
+  if (which->count != rows->shape.dims[0])
     return HR_ERROR(INVALID_ARGUMENT, "Invalid number of rows in input tensor. Expected: %lld Actual: %lld", (long long)which->count,
                     (long long)rows->shape.dims[0]);
   for (int64_t i = 0; i < which->count; ++i) HR_TRY(set_rows(list, ((const int64_t*)which->data)[i], rows, i, i + 1, true));
@@ -235,11 +234,17 @@ static hr_value_t emit_gather(hr_grad_ctx_t* g, hr_value_t indices, hr_value_t r
 
 static void grad_scatter(hr_grad_ctx_t* g) { hr_grad_give(g, 0, emit_gather(g, hr_grad_input(g, 1), hr_grad_input(g, 0))); }
 
+static hr_status_t infer_scatter_existing(hr_infer_t* s) {
+  HR_TRY(hr_infer_want_rank(s, 2, 1, NULL));
+  return hr_tensor_list_infer_same(s);
+}
+
 static hr_status_t scatter_existing(hr_kernel_ctx_t* k) {
   const rows_t* r = hr_prepared(k);
   hr_handle_t* h = NULL;
   hr_tensor_t which = {0};
   HR_TRY(want_rows(hr_input(k, 1)));
+  HR_TRY(hr_want_vector(k, 2, "indices"));
   HR_TRY(hr_tensor_list_input(k, 0, r->type, &h));
   HR_TRY(read_indices(hr_input(k, 2), INT32_MAX, true, k, &which));
   int64_t needed = hr_tensor_list_in(h)->count;
@@ -370,9 +375,25 @@ static hr_status_t concat_v2(hr_kernel_ctx_t* k) {
   return join(k, &stated.s, hr_input(k, 2));
 }
 
+/* Any number of rows, each like those of a piece. */
+static hr_status_t infer_joined(hr_infer_t* s, const hr_pshape_t* piece) {
+  HR_TRY(hr_infer_set_vector(s, 1, -1));
+  if (piece->rank < 0) return NULL;
+  if (piece->rank == 0) return HR_ERROR(INVALID_ARGUMENT, few_axes);
+  HR_TRY(hr_pshape_make(hr_infer_arena(s), piece->rank - 1, piece->dims + 1, &piece));
+  return hr_tensor_list_infer_rows(s, 0, -1, piece);
+}
+
 static hr_status_t infer_concat(hr_infer_t* s) {
-  hr_infer_set(s, 0, &hr_pshape_unknown);
-  return hr_infer_set_vector(s, 1, -1);
+  const hr_pshape_t* piece;
+  HR_TRY(hr_tensor_list_infer_merged(s, 0, hr_attrs_shape(hr_infer_attrs(s), "element_shape"), &piece));
+  return infer_joined(s, piece);
+}
+
+static hr_status_t infer_concat_v2(hr_infer_t* s) {
+  const hr_pshape_t* piece;
+  HR_TRY(hr_tensor_list_infer_element(s, 1, 0, &piece));
+  return infer_joined(s, piece);
 }
 
 static void grad_concat(hr_grad_ctx_t* g) {
@@ -495,7 +516,7 @@ const hr_op_t hr_op_TensorListScatterIntoExistingList = {
     .name = "TensorListScatterIntoExistingList",
     .sig = "input_handle: variant; tensor: element_dtype; indices: int32 -> output_handle: variant",
     .attrs = "element_dtype: type",
-    .shape = hr_tensor_list_infer_same,
+    .shape = infer_scatter_existing,
     .grad = grad_scatter_existing,
     ROWS(scatter_existing),
     .doc = "the list with row i at indices[i]",
@@ -512,7 +533,7 @@ const hr_op_t hr_op_TensorListConcatV2 = {
     .name = "TensorListConcatV2",
     .sig = "input_handle: variant; element_shape: shape_type; leading_dims: int64 -> tensor: element_dtype; lengths: int64",
     .attrs = "element_dtype: type; shape_type: type{int32,int64}",
-    .shape = infer_concat,
+    .shape = infer_concat_v2,
     .grad = grad_concat,
     ROWS(concat_v2),
     .doc = "the elements joined along their first axis, and the length of each",
