@@ -129,11 +129,12 @@ _MODULES = {
     "test": "test_names",
     "saved_model": "saved_model",
     "python_io": "python_io",
+    "contrib": "contrib",
     "examples": "examples"}
 # modules that gather functions under other names: tf.math.log is tf.log
 _GATHERED = ("math", "linalg", "random", "bitwise", "strings", "io", "dtypes", "debugging", "quantization", "sparse", "manip", "version",
              "graph_util", "sysconfig", "nest", "config", "compat", "resource_loader", "autograph", "random_names", "signal", "spectral",
-             "sets", "lookup", "data", "contrib")
+             "sets", "lookup", "data")
 _MESSAGES = frozenset(
     """GraphDef NodeDef AttrValue NameAttrList ConfigProto GPUOptions GraphOptions OptimizerOptions RunOptions RunMetadata Summary
     SummaryMetadata HistogramProto MetaGraphDef Event LogMessage SessionLog TensorInfo""".split())
