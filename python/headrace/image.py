@@ -48,10 +48,6 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
         raise NotImplementedError("convert_image_dtype from %s to %s" % (image.dtype.name, dtype.name))
 
 
-def adjust_brightness(image, delta):
-    return convert_to_tensor(image) + delta
-
-
 def per_image_standardization(image):
     """(x - mean) / max(standard deviation, 1 / sqrt(number of elements)), an image at a time."""
     from . import array as A
@@ -66,6 +62,10 @@ def per_image_standardization(image):
 
 
 def __getattr__(name):
+    from importlib import import_module
+    own = None if name.startswith("_") else getattr(import_module("headrace.image_edit"), name, None)
+    if getattr(own, "__module__", "") == "headrace.image_edit":
+        return own
     op = None if name.startswith("__") else exported(name)
     if op is None:
         raise AttributeError("module 'tensorflow.image' has no attribute %r in headrace" % name)

@@ -140,6 +140,32 @@ def _trained(tf, optimizer, use_resource=False):
     return [x.read_value() for x in sorted(tf.global_variables(), key=lambda x: x.name)], train
 
 
+def _images(tf, dtype, unknown):
+    """An image and a batch, of a shape that is known or not while the graph is built."""
+    x = (np.arange(60).reshape(4, 5, 3) * 37 % 256).astype(np.uint8)
+    values = [v if dtype == "uint8" else v.astype(dtype) / 255 for v in (x, np.stack([x, 255 - x, x[::-1]]))]
+    return [tf.placeholder_with_default(v, [None] * (v.ndim - 1) + [3]) if unknown else tf.constant(v) for v in values]
+
+
+def image_edits(tf, dtype="float32", unknown=False):
+    im, out = tf.image, []
+    for x in _images(tf, dtype, unknown):
+        out += [im.flip_left_right(x), im.flip_up_down(x), im.transpose_image(x), im.rot90(x), im.rot90(x, 2), im.rot90(x, 3), im.rot90(x, tf.constant(5)),
+                im.rot90(x, tf.placeholder_with_default(-1, [])), im.random_flip_left_right(x, seed=4), im.random_flip_up_down(x, seed=5),
+                im.crop_to_bounding_box(x, 1, 2, 3, 2), im.crop_to_bounding_box(x, 0, 0, tf.constant(2), 5), im.pad_to_bounding_box(x, 2, 1, 7, 6),
+                im.central_crop(x, 0.5), im.central_crop(x, 1.0), im.grayscale_to_rgb(x[..., :1]), im.rgb_to_grayscale(x)]
+        out += [im.resize_image_with_crop_or_pad(x, h, w) for h, w in ((4, 5), (2, 8), (7, 3), (3, 4), (tf.constant(6), 2))]
+        out += [tf.cast(y, tf.float32) for y in (im.adjust_brightness(x, 0.25), im.adjust_brightness(x, -0.5), im.random_brightness(x, 0.3, seed=6),
+                                                 im.adjust_contrast(x, 2.0), im.random_contrast(x, 0.2, 0.9, seed=7), im.adjust_gamma(x, 2.0, 0.5))]
+    return [tf.cast(y, tf.float32) for y in out]
+
+
+def _image_programs():
+    for dtype in ("float32", "uint8"):
+        for unknown in (False, True):
+            yield "image_edits_%s%s" % (dtype, "_unknown" if unknown else ""), lambda tf, dtype=dtype, unknown=unknown: image_edits(tf, dtype, unknown)
+
+
 def _optimizers():
     makers = {"sgd": lambda tf: tf.train.GradientDescentOptimizer(0.05), "momentum": lambda tf: tf.train.MomentumOptimizer(0.05, 0.9),
               "nesterov": lambda tf: tf.train.MomentumOptimizer(0.05, 0.9, use_nesterov=True), "adagrad": lambda tf: tf.train.AdagradOptimizer(0.1),
@@ -158,6 +184,7 @@ def _optimizers():
 PROGRAMS = {f.__name__: f for f in (initial_values, initial_values_resource, dropout, cross_entropies, cross_entropy_gradients, convolutions, normalisation,
                                     activations, embedding, nce, losses, metrics, decays, moving_averages)}
 PROGRAMS.update(_optimizers())
+PROGRAMS.update(_image_programs())
 EXACT = ("initial_values", "initial_values_resource", "dropout")
 STEPS = 3
 
