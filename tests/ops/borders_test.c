@@ -419,8 +419,12 @@ static const border_t array_rows[] = {
 static const border_t other_rows[] = {
 #include "ops/borders_other.def"
 };
+static const border_t nn_rows[] = {
+#include "ops/borders_nn.def"
+};
 #undef BORDER
 
 HR_TEST(array) { borders_run("tests/ops/borders_array.def", array_rows, sizeof array_rows / sizeof *array_rows); }
 HR_TEST(state_and_strings) { borders_run("tests/ops/borders_other.def", other_rows, sizeof other_rows / sizeof *other_rows); }
+HR_TEST(windows_and_numbers) { borders_run("tests/ops/borders_nn.def", nn_rows, sizeof nn_rows / sizeof *nn_rows); }
 HR_TEST_MAIN()

@@ -50,8 +50,9 @@ static int64_t taps_of(const walk_t* w, const pooling_t* p, int64_t b, int64_t c
 }
 
 /* numbers: [0] the image, [1] a gradient of the outputs, [2] one of the image. wanted: [0] maxima, [1] their gradient, [2] what of [2]
- * stands at the maxima, [3] where they are; `mean`: [0] means, [1] their gradient. */
-static void pool_plainly(const walk_t* w, const pooling_t* p, bool mean) {
+ * stands at the maxima, [3] where they are; `mean`: [0] means, [1] their gradient. The first of equal maxima has the gradient, of volumes
+ * (`every`) each has all of it. */
+static void pool_plainly(const walk_t* w, const pooling_t* p, bool mean, bool every) {
   int64_t at[AXES], taps[200];
   memset(wanted[1], 0, sizeof wanted[1]);
   for (int64_t b = 0; b < w->im->batch; ++b)
@@ -69,7 +70,8 @@ static void pool_plainly(const walk_t* w, const pooling_t* p, bool mean) {
             }
             wanted[0][out] = mean ? sum / (double)n : numbers[0][best];
             if (mean) continue;
-            wanted[1][best] += numbers[1][out];
+            for (int64_t i = 0; i < n; ++i)
+              if (every ? numbers[0][taps[i]] == numbers[0][best] : taps[i] == best) wanted[1][taps[i]] += numbers[1][out];
             wanted[2][out] = numbers[2][best];
             wanted[3][out] = (double)(best - b * w->im->in[0] * w->im->in[1] * w->im->in[2] * w->im->channels);
           }
@@ -127,7 +129,7 @@ static void check_pool(const image_t* im, const pooling_t* p, bool first, bool f
   const pool_case_t c = pool_case(im, p, first, flat);
   const int64_t in = cells_of(im, im->in), out = cells_of(im, c.w.out);
   const double close = type == TF_HALF ? 2e-3 : 3e-7;
-  pool_plainly(&c.w, p, false);
+  pool_plainly(&c.w, p, false, !flat);
   run_op_t got = RUN_OP(flat ? "MaxPool" : "MaxPool3D", c.attrs, IMAGE(type, im->in, 0));
   run_check(&got, 0, type, out, wanted[0], 0, c.attrs);
   run_free(&got);
@@ -140,7 +142,7 @@ static void check_pool(const image_t* im, const pooling_t* p, bool first, bool f
   run_check(&got, 0, type, out, wanted[2], 0, c.attrs);
   run_free(&got);
   if (type == TF_INT32) return;
-  pool_plainly(&c.w, p, true);
+  pool_plainly(&c.w, p, true, false);
   got = RUN_OP(flat ? "AvgPool" : "AvgPool3D", c.attrs, IMAGE(type, im->in, 0));
   near_check(&got, 0, out, wanted[0], close, c.attrs);
   run_free(&got);
@@ -157,7 +159,7 @@ static void check_argmax(const image_t* im, const pooling_t* p, TF_DataType type
   pool_case_t c = pool_case(im, p, first, flat);
   const int64_t in = cells_of(im, im->in), out = cells_of(im, c.w.out);
   *strstr(c.attrs, "; data_format") = 0;
-  pool_plainly(&c.w, p, false);
+  pool_plainly(&c.w, p, false, false);
   run_op_t got = RUN_OP("MaxPoolWithArgmax", c.attrs, IMAGE(type, im->in, 0));
   run_check(&got, 0, type, out, wanted[0], 0, c.attrs);
   run_check(&got, 1, TF_INT64, out, wanted[3], 0, c.attrs);

@@ -143,10 +143,8 @@ static void complex_parts(const cast_t* c, const void* x, void* y, int64_t n) {
     else ((hr_c64_t*)y)[i] = (hr_c64_t){(float)((const hr_c128_t*)x)[i].re, (float)((const hr_c128_t*)x)[i].im};
   }
 }
-static void complex_is_not_zero(const cast_t* c, const void* x, bool* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i)
-    y[i] = c->from == HR_C64 ? ((const hr_c64_t*)x)[i].re != 0 || ((const hr_c64_t*)x)[i].im != 0
-                             : ((const hr_c128_t*)x)[i].re != 0 || ((const hr_c128_t*)x)[i].im != 0;
+static void real_is_not_zero(const cast_t* c, const void* x, bool* y, int64_t n) { /* as to other types, the imaginary part is dropped */
+  for (int64_t i = 0; i < n; ++i) y[i] = c->from == HR_C64 ? ((const hr_c64_t*)x)[i].re != 0 : ((const hr_c128_t*)x)[i].re != 0;
 }
 
 static hr_status_t cast(hr_kernel_ctx_t* k) {
@@ -159,7 +157,7 @@ static hr_status_t cast(hr_kernel_ctx_t* k) {
   }
   HR_TRY(hr_output(k, 0, &x->shape, &y));
   if (hr_dtype_in(c->from, HR_M_COMPLEX) && hr_dtype_in(c->to, HR_M_COMPLEX | HR_M(BOOL))) {
-    if (c->to == HR_BOOL) complex_is_not_zero(c, x->data, y->data, x->count);
+    if (c->to == HR_BOOL) real_is_not_zero(c, x->data, y->data, x->count);
     else complex_parts(c, x->data, y->data, x->count);
     return NULL;
   }

@@ -43,7 +43,7 @@ static hr_status_t leaky_chunk(void* arg, int64_t begin, int64_t end, int chunk)
 static hr_status_t leaky(hr_kernel_ctx_t* k) {
   const hr_tensor_t *g = hr_input(k, 0), *x = hr_input(k, hr_input_count(k) - 1);
   hr_tensor_t* out;
-  if (g->count != x->count) return hr_want_same_shape(k, 0, 1);
+  HR_TRY(hr_want_same_shape(k, 0, hr_input_count(k) - 1));
   HR_TRY(hr_output_take(k, 0, 0, &g->shape, &out));
   span_t s = {hr_prepared(k), g->data, x->data, out->data};
   return hr_parallel(k, out->count, 1.0, leaky_chunk, &s);

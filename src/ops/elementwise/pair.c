@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gradient functions of element-wise ops: z[i] = f(x[i], y[i]) for inputs of as many elements. A function is a few rows of pair.def. As
- * in TensorFlow only the numbers of elements are compared; the output has the first input's shape. */
+ * in TensorFlow some compare shapes, some numbers of elements only (see there); the output has the first input's shape. */
 #include "ops/elementwise/pair.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -34,6 +34,12 @@ static hr_status_t pair(hr_kernel_ctx_t* k) {
   HR_TRY(hr_output_take(k, 0, second, &x->shape, &z));
   span_t s = {hr_prepared(k), x->data, y->data, z->data};
   return hr_parallel(k, z->count, 1.0, pair_chunk, &s);
+}
+
+static hr_status_t pair_same(hr_kernel_ctx_t* k) { return pair(k); }
+static hr_status_t pair_merged(hr_kernel_ctx_t* k) {
+  HR_TRY(hr_want_same_shape(k, 0, 1));
+  return pair(k);
 }
 
 /* 2. gradients of the gradients: inputs are (x, y) as in pair.def, dz flows in */
@@ -83,11 +89,11 @@ static void grad_softplus(hr_grad_ctx_t* g) { /* and dz dy / (exp(-x) + 2 + exp(
 }
 
 /* 3. definitions */
-#define PAIR(Name, signature, allowed, mask, gradient)                                                                                  \
+#define PAIR(Name, signature, allowed, mask, gradient, shapes)                                                                          \
   extern const hr_op_t hr_op_##Name;                                                                                                    \
   const hr_op_t hr_op_##Name = {                                                                                                        \
-      .name = #Name, .sig = signature, .attrs = "T: type{" allowed "}", .shape = hr_infer_merged, .grad = grad_##gradient,              \
-      HR_KERNELS({.where = {{"T", mask}}, .prepared_bytes = sizeof(pair_t), .prepare = pair_prepare, .compute = pair,                   \
+      .name = #Name, .sig = signature, .attrs = "T: type{" allowed "}", .shape = hr_infer_##shapes, .grad = grad_##gradient,            \
+      HR_KERNELS({.where = {{"T", mask}}, .prepared_bytes = sizeof(pair_t), .prepare = pair_prepare, .compute = pair_##shapes,          \
                   .arg = (const void*)(intptr_t)PAIR_##Name}),                                                                          \
       .doc = "the gradient function of the op it is named after", HR_HERE};
 #include "ops/elementwise/no_rows.h"

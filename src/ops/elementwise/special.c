@@ -57,12 +57,11 @@ double hr_special_ndtri(double p) {
 double hr_special_zeta(double x, double q) {
   static const double bernoulli[] = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 / 30,     5.0 / 66,
                                      -691.0 / 2730, 7.0 / 6,   -3617.0 / 510, 43867.0 / 798, -174611.0 / 330};
-  if (isnan(x) || isnan(q) || x < 1) return NAN;
   if (x == 1) return INFINITY;
-  if (q <= 0) {
-    if (q == floor(q)) return INFINITY;
-    if (x != floor(x)) return NAN; /* (q + k)^-x is complex */
-  }
+  if (isnan(x) || isnan(q) || x < 1) return NAN;
+  if (q <= 0 && q == floor(q)) return fmod(x, 2) == 0 || isinf(x) ? INFINITY : NAN; /* the pole's sides agree for even x alone */
+  if (q <= 0 && x != floor(x)) return NAN;                                          /* (q + k)^-x is complex */
+  if (isinf(x)) return q > 1 ? 0 : q == 1 ? 1 : INFINITY;
   double sum = 0, a = q;
   int terms = q < 0 ? (int)fmin(ceil(-q), 1e6) + 12 : 12;
   for (int k = 0; k < terms || a <= 9; ++k, a += 1) sum += pow(a, -x);
@@ -78,7 +77,6 @@ double hr_special_zeta(double x, double q) {
 
 double hr_special_polygamma(double n, double x) {
   if (!(n >= 0) || n != floor(n)) return NAN;
-  if (x < 0 && x == floor(x)) return fmod(n, 2) == 0 ? NAN : INFINITY; /* a pole; both sides agree for odd n */
   if (n == 0) return hr_special_digamma(x);
   return (fmod(n, 2) == 0 ? -1 : 1) * exp(hr_special_lgamma(n + 1)) * hr_special_zeta(n + 1, x);
 }
@@ -97,7 +95,7 @@ double complex hr_special_cexpm1(double complex z) { /* exp(a)(cos b + i sin b) 
 
 double complex hr_special_clog1p(double complex z) { /* Kahan's: log(u) z / (u - 1) with u = 1 + z rounded */
   const double complex u = complex_of(1 + creal(z), cimag(z));
-  return u == 1 ? z : clog(u) * z / (u - 1);
+  return u == 1 || (creal(z) == INFINITY && cimag(z) == 0) ? z : clog(u) * z / (u - 1);
 }
 
 double complex hr_special_creciprocal(double complex z) {

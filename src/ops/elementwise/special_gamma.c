@@ -34,6 +34,7 @@ static double igammac_fraction(double a, double x) {
 
 /* P (lower) or Q = 1 - P (upper), regularized. */
 static double incomplete_gamma(double a, double x, int upper) {
+  if (x == 0 && !upper) return 0; /* whatever a is */
   if (isnan(a) || isnan(x) || !(a > 0) || x < 0) return NAN;
   if (isinf(a)) return isinf(x) ? 0 : upper;
   if (x == 0) return upper;
@@ -46,8 +47,9 @@ double hr_special_igammac(double a, double x) { return incomplete_gamma(a, x, 1)
 
 /* dP/da: the series sum_n x^n / ((a)(a+1)...(a+n)) and its derivative term by term; far to the right P is 1 and flat. */
 double hr_special_igamma_grad_a(double a, double x) {
+  if (x == 0) return 0; /* whatever a is */
   if (isnan(a) || isnan(x) || !(a > 0) || x < 0) return NAN;
-  if (x == 0 || isinf(a) || isinf(x)) return 0;
+  if (isinf(a) || isinf(x)) return 0;
   if (x > a + 60 + 12 * sqrt(a)) return 0;
   double term = 1 / a, slope = -1 / (a * a), sum = term, slopes = slope; /* of term n: slope = d term / da */
   for (int n = 1; n < TERMS; ++n) {
@@ -85,8 +87,9 @@ static double beta_fraction(double a, double b, double x) {
 }
 
 double hr_special_betainc(double a, double b, double x) {
-  if (!(a > 0) || !(b > 0) || isinf(a) || isinf(b) || !(x >= 0 && x <= 1)) return NAN;
-  if (x == 0 || x == 1) return x;
+  if (a <= 0 || b <= 0 || !(x >= 0 && x <= 1)) return NAN;
+  if (x == 0 || x == 1) return x; /* whatever a and b are above 0, NaN too */
+  if (!isfinite(a) || !isfinite(b)) return NAN;
   const double front = exp(hr_special_lgamma(a + b) - hr_special_lgamma(a) - hr_special_lgamma(b) + a * log(x) + b * log1p(-x));
   return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }

@@ -64,14 +64,12 @@ static hr_status_t infer_norm_grad(hr_infer_t* s) { /* y_backprop; x; scale; res
 /* 2. kernels */
 typedef struct {
   bool channels_first, training;
-  int rank;
   float epsilon, factor;
 } norm_prepared_t;
 
 static hr_status_t prepare_norm(hr_prepare_ctx_t* p, void* prepared) {
   norm_prepared_t* m = prepared;
   m->channels_first = norm_channels_first(p->attrs);
-  m->rank = norm_rank(p->attrs);
   m->training = hr_attrs_bool(p->attrs, "is_training");
   m->epsilon = hr_attrs_float(p->attrs, "epsilon");
   m->factor = hr_attrs_find(p->attrs, "exponential_avg_factor") ? hr_attrs_float(p->attrs, "exponential_avg_factor") : 1.0f;
@@ -92,10 +90,10 @@ typedef struct {
 
 static norm_job_t norm_job(const norm_prepared_t* m, const hr_tensor_t* x) {
   norm_job_t j = {.vec = HR_ISA_PICK(hr_batch_norm_vec)};
-  const int axis = m->channels_first ? 1 : m->rank - 1;
+  const int axis = m->channels_first ? 1 : x->shape.rank - 1;
   j.outer = hr_shape_count_range(&x->shape, 0, axis);
   j.channels = x->shape.dims[axis];
-  j.inner = m->channels_first ? hr_shape_count_range(&x->shape, 2, m->rank) : 1;
+  j.inner = m->channels_first ? hr_shape_count_range(&x->shape, 2, x->shape.rank) : 1;
   const int64_t least = m->channels_first ? 1 : PART_ROWS, even = (j.outer + PARTS - 1) / PARTS;
   j.part = even > least ? even : least;
   j.parts = (j.outer + j.part - 1) / j.part;
@@ -161,6 +159,11 @@ static hr_status_t apply_part(void* arg, int64_t begin, int64_t end, int chunk) 
 static hr_status_t apply_all(hr_kernel_ctx_t* k, norm_job_t* j) {
   if (j->inner == 1) return hr_parallel(k, j->outer, (double)j->channels * 0.2, apply_part, j);
   return hr_parallel(k, j->outer * j->channels, (double)j->inner * 0.2, apply_part, j);
+}
+
+/* What is found at run time may be an image where a volume was announced, and the other way round: channels are first or last in both. */
+static hr_status_t want_images(hr_kernel_ctx_t* k, int input) {
+  return hr_input(k, input)->shape.rank == 5 ? NULL : hr_want_rank(k, input, "input", 4);
 }
 
 static hr_status_t want_channels(hr_kernel_ctx_t* k, int first, int last, const char* const* names, int64_t channels) {
@@ -255,9 +258,11 @@ static hr_status_t fused_norm(hr_kernel_ctx_t* k) {
   hr_tensor_t* y;
   norm_out_t o;
   hr_status_t status;
-  HR_TRY(hr_want_rank(k, 0, "input", m->rank));
+  HR_TRY(want_images(k, 0));
   norm_job_t j = norm_job(m, x);
-  HR_TRY(want_channels(k, 1, m->training && m->factor == 1.0f ? 3 : 5, names, j.channels));
+  const bool unread = m->training && m->factor == 1.0f; /* mean and variance may then have any length */
+  HR_TRY(want_channels(k, 1, unread ? 3 : 5, names, j.channels));
+  for (int i = 3; i < 5 && unread; ++i) HR_TRY(hr_status_note(hr_want_vector(k, i, names[i - 1]), "must be 1-dimensional: "));
   const bool narrow = x->dtype != HR_F32;
   HR_TRY(norm_outputs(k, j.channels, &o));
   HR_TRY(hr_output(k, 0, &x->shape, &y));
@@ -297,6 +302,11 @@ static hr_status_t run_norm_grad(hr_kernel_ctx_t* k, const norm_prepared_t* m, n
   j->a = a;
   j->b = b;
   j->c = c;
+  if (!m->training) { /* dx = a dy, whatever x is: (dy - 0) a + 0 */
+    j->x = j->dy;
+    j->dy = NULL;
+    j->pivot = j->b = c;
+  }
   return apply_all(k, j);
 }
 
@@ -323,8 +333,8 @@ static hr_status_t fused_norm_grad(hr_kernel_ctx_t* k) {
   float *d_scale = NULL, *d_offset = NULL;
   hr_status_t status;
   char text[2][HR_SHAPE_TEXT];
-  HR_TRY(hr_want_rank(k, 0, "input", m->rank));
-  HR_TRY(hr_want_rank(k, 1, "input", m->rank));
+  HR_TRY(want_images(k, 0));
+  HR_TRY(want_images(k, 1));
   if (!hr_shape_equal(&x->shape, &dy->shape))
     return HR_ERROR(INVALID_ARGUMENT, "x and y_backprop must have same shape, but x has shape %s and y_backprop has shape %s",
                     hr_shape_format(&x->shape, text[0]), hr_shape_format(&dy->shape, text[1]));

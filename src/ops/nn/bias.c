@@ -16,9 +16,11 @@ static bool channels_first(const hr_node_attrs_t* attrs) {
   return hr_attrs_find(attrs, "data_format") && hr_str_is(hr_attrs_str(attrs, "data_format"), "NCHW");
 }
 
+static int least_rank(const hr_node_attrs_t* attrs) { return channels_first(attrs) ? 3 : 2; } /* channels first: of an image */
+
 static hr_status_t infer_add(hr_infer_t* s) {
   const hr_pshape_t *value, *bias;
-  HR_TRY(hr_infer_want_rank_at_least(s, 0, 2, &value));
+  HR_TRY(hr_infer_want_rank_at_least(s, 0, least_rank(hr_infer_attrs(s)), &value));
   HR_TRY(hr_infer_want_rank(s, 1, 1, &bias));
   int64_t channels;
   HR_TRY(
@@ -30,7 +32,7 @@ static hr_status_t infer_add(hr_infer_t* s) {
 
 static hr_status_t infer_grad(hr_infer_t* s) {
   const hr_pshape_t* dy;
-  HR_TRY(hr_infer_want_rank_at_least(s, 0, 2, &dy));
+  HR_TRY(hr_infer_want_rank_at_least(s, 0, least_rank(hr_infer_attrs(s)), &dy));
   return hr_infer_set_vector(s, 0, hr_infer_dim(dy, channels_first(hr_infer_attrs(s)) ? 1 : -1));
 }
 

@@ -48,9 +48,9 @@ hr_status_t hr_pool_geometry(const hr_window_t* w, const hr_shape_t* in, hr_pool
   const int c = w->rank - 1, spatial = w->rank - 2;
   if (in->rank != w->rank) return HR_ERROR(INVALID_ARGUMENT, "tensor_in must be %d-dimensional, not %s", w->rank, hr_shape_format(in,
                                            text));
-  const bool depth = w->size[c] != 1 || w->stride[c] != 1;
-  HR_TRY(hr_window_check_spatial(w, depth && !w->channels_first && w->rank == 4));
-  if (depth && !w->channels_first && w->rank == 4) HR_TRY(check_depthwise(w, in->dims[c]));
+  const bool depth = w->size[c] != 1; /* else the step over channels counts for nothing */
+  HR_TRY(hr_window_check_reach(w));
+  if (depth) HR_TRY(check_depthwise(w, in->dims[c]));
   hr_shape_copy(out_shape, in);
   for (int i = 0; i < HR_POOL_AXES; ++i) set_axis(p, i, 1, 1, 1, 1, 0);
   for (int i = 1; i <= c; ++i) {
@@ -83,55 +83,94 @@ hr_status_t hr_pool_check(const hr_shape_t* want, const hr_shape_t* got, const c
 }
 
 /* --- shape functions ------------------------------------------------------------------------------------------------------------------ */
-static hr_status_t set_pooled(hr_infer_t* s, const hr_window_t* w, const hr_pshape_t* in) {
-  int64_t dims[HR_WINDOW_AXES], before, after;
+static hr_status_t fit_dims(hr_infer_t* s, const hr_window_t* w, int64_t* dims) {
+  const hr_pshape_t* in;
+  int64_t before, after, out;
+  HR_TRY(hr_infer_want_rank(s, 0, w->rank, &in));
   for (int i = 0; i < w->rank; ++i) {
     const int at = hr_window_axis(w, i);
-    dims[at] = hr_infer_dim(in, at);
-    if (i > 0 && (i < w->rank - 1 || w->size[i] != 1 || w->stride[i] != 1))
-      HR_TRY(hr_window_fit(w, i, dims[at], true, &before, &after, &dims[at]));
+    const bool spatial = i > 0 && i < w->rank - 1, depth = i == w->rank - 1 && w->reach == HR_WINDOW_DEPTH;
+    out = dims[at] = hr_infer_dim(in, at);
+    if (depth && (w->stride[i] < 1 || w->stride[i] > INT32_MAX))
+      return HR_ERROR(INVALID_ARGUMENT, "Stride must be > 0, but got %lld over channels", (long long)w->stride[i]);
+    if (spatial || depth) HR_TRY(hr_window_fit(w, i, dims[at], true, &before, &after, &out));
+    if (spatial || w->size[i] != 1) dims[at] = out;
   }
-  for (int i = 0; i < hr_infer_output_count(s); ++i) HR_TRY(hr_infer_set_dims(s, i, w->rank, dims)); /* an index for each maximum */
+  return hr_window_check_reach(w);
+}
+
+static hr_status_t dims_by_attrs(hr_infer_t* s, int rank, hr_window_reach_t reach, int64_t* dims) {
+  hr_window_t w;
+  HR_TRY(hr_infer_want_rank(s, 0, rank, NULL));
+  HR_TRY(hr_window_read(hr_infer_attrs(s), rank, reach, &w));
+  HR_TRY(hr_window_refuse_surplus(hr_infer_attrs(s)));
+  return fit_dims(s, &w, dims);
+}
+
+static hr_status_t dims_by_inputs(hr_infer_t* s, int ksize_input, int64_t* dims) { /* ksize, then strides */
+  hr_window_t w;
+  const hr_pshape_t* in;
+  HR_TRY(hr_window_read(hr_infer_attrs(s), 4, HR_WINDOW_DEPTH, &w));
+  HR_TRY(hr_infer_want_rank(s, 0, 4, &in));
+  dims[0] = hr_infer_dim(in, 0);
+  dims[1] = dims[2] = dims[3] = -1;
+  for (int i = 0; i < 2; ++i) {
+    int64_t values[4];
+    HR_TRY(hr_infer_want_rank(s, ksize_input + i, 1, NULL));
+    const hr_tensor_t* t = hr_infer_const(s, ksize_input + i);
+    if (!t) return NULL;
+    for (int64_t j = 0; j < 4 && j < t->count; ++j) HR_TRY(hr_tensor_i64_at(t, j, &values[j]));
+    HR_TRY(hr_window_read_list(&w, i ? "strides" : "ksize", values, t->count, i ? w.stride : w.size));
+  }
+  return fit_dims(s, &w, dims);
+}
+
+static hr_status_t infer_pool(hr_infer_t* s, int rank, hr_window_reach_t reach) {
+  int64_t dims[HR_WINDOW_AXES];
+  HR_TRY(dims_by_attrs(s, rank, reach, dims));
+  for (int i = 0; i < hr_infer_output_count(s); ++i) HR_TRY(hr_infer_set_dims(s, i, rank, dims)); /* an index for each maximum */
   return NULL;
 }
 
-static hr_status_t infer_pool(hr_infer_t* s, int rank) {
-  hr_window_t w;
-  const hr_pshape_t* in;
-  HR_TRY(hr_window_read(hr_infer_attrs(s), rank, &w));
-  HR_TRY(hr_window_check_spatial(&w, rank == 4 && !w.channels_first));
-  HR_TRY(hr_infer_want_rank(s, 0, rank, &in));
-  return set_pooled(s, &w, in);
-}
-
-hr_status_t hr_pool_infer_2d(hr_infer_t* s) { return infer_pool(s, 4); }
-hr_status_t hr_pool_infer_3d(hr_infer_t* s) { return infer_pool(s, 5); }
+hr_status_t hr_pool_infer_2d(hr_infer_t* s) { return infer_pool(s, 4, HR_WINDOW_DEPTH); }
+hr_status_t hr_pool_infer_avg_2d(hr_infer_t* s) { return infer_pool(s, 4, HR_WINDOW_LAYER); }
+hr_status_t hr_pool_infer_3d(hr_infer_t* s) { return infer_pool(s, 5, HR_WINDOW_SPACE); }
 
 hr_status_t hr_pool_infer_v2(hr_infer_t* s) {
-  hr_window_t w;
-  const hr_pshape_t* in;
-  HR_TRY(hr_window_read(hr_infer_attrs(s), 4, &w));
-  HR_TRY(hr_infer_want_rank(s, 0, 4, &in));
-  HR_TRY(hr_infer_want_rank(s, 1, 1, NULL));
-  HR_TRY(hr_infer_want_rank(s, 2, 1, NULL));
-  const hr_tensor_t *sizes = hr_infer_const(s, 1), *strides = hr_infer_const(s, 2);
-  if (!sizes || !strides) return hr_infer_set_dims(s, 0, 4, (const int64_t[]){hr_infer_dim(in, 0), -1, -1, -1});
-  int64_t values[2][4];
-  for (int i = 0; i < 2; ++i)
-    for (int64_t j = 0; j < 4 && j < (i ? strides : sizes)->count; ++j) HR_TRY(hr_tensor_i64_at(i ? strides : sizes, j, &values[i][j]));
-  HR_TRY(hr_window_read_list(&w, "ksize", values[0], sizes->count, w.size));
-  HR_TRY(hr_window_read_list(&w, "strides", values[1], strides->count, w.stride));
-  HR_TRY(hr_window_check_spatial(&w, !w.channels_first));
-  return set_pooled(s, &w, in);
+  int64_t dims[4];
+  HR_TRY(dims_by_inputs(s, 1, dims));
+  return hr_infer_set_dims(s, 0, 4, dims);
+}
+
+static hr_status_t infer_grad(hr_infer_t* s, int rank) {
+  const hr_pshape_t* x;
+  HR_TRY(hr_infer_want_rank(s, 0, rank, &x));
+  hr_infer_set(s, 0, x);
+  return NULL;
+}
+hr_status_t hr_pool_infer_grad_2d(hr_infer_t* s) { return infer_grad(s, 4); }
+hr_status_t hr_pool_infer_grad_3d(hr_infer_t* s) { return infer_grad(s, 5); }
+
+hr_status_t hr_pool_infer_grad_grad(hr_infer_t* s, int rank, int image, int cells, int ksize_input) {
+  const hr_pshape_t* like;
+  int64_t dims[HR_WINDOW_AXES];
+  HR_TRY(ksize_input ? dims_by_inputs(s, ksize_input, dims)
+                     : dims_by_attrs(s, rank, rank == 4 ? HR_WINDOW_DEPTH : HR_WINDOW_SPACE, dims));
+  HR_TRY(hr_status_note(hr_infer_merge(s, hr_infer_input(s, 0), hr_infer_input(s, image), &like), "grad is not like orig_input: "));
+  HR_TRY(hr_infer_want_rank(s, cells, rank, &like));
+  for (int i = 0; i < rank; ++i)
+    HR_TRY(hr_status_note(hr_infer_merge_dim(dims[i], hr_infer_dim(like, i), &dims[i]), "what is given for each window: "));
+  return hr_infer_set_dims(s, 0, rank, dims);
 }
 
 /* --- prepare ------------------------------------------------------------------------------------------------------------------------ */
-static hr_status_t prepare_pool(hr_prepare_ctx_t* p, void* prepared, int rank) {
+static hr_status_t prepare_pool(hr_prepare_ctx_t* p, void* prepared, int rank, hr_window_reach_t reach) {
   hr_pool_prepared_t* m = prepared;
-  return hr_window_read(p->attrs, rank, &m->window);
+  return hr_window_read(p->attrs, rank, reach, &m->window);
 }
-hr_status_t hr_pool_prepare_2d(hr_prepare_ctx_t* p, void* prepared) { return prepare_pool(p, prepared, 4); }
-hr_status_t hr_pool_prepare_3d(hr_prepare_ctx_t* p, void* prepared) { return prepare_pool(p, prepared, 5); }
+hr_status_t hr_pool_prepare_2d(hr_prepare_ctx_t* p, void* prepared) { return prepare_pool(p, prepared, 4, HR_WINDOW_DEPTH); }
+hr_status_t hr_pool_prepare_avg_2d(hr_prepare_ctx_t* p, void* prepared) { return prepare_pool(p, prepared, 4, HR_WINDOW_LAYER); }
+hr_status_t hr_pool_prepare_3d(hr_prepare_ctx_t* p, void* prepared) { return prepare_pool(p, prepared, 5, HR_WINDOW_SPACE); }
 
 hr_status_t hr_pool_read_inputs(hr_kernel_ctx_t* k, int ksize_input, hr_window_t* w) {
   int64_t values[4];

@@ -36,13 +36,20 @@ HR_MUST_USE hr_status_t hr_pool_check(const hr_shape_t* want, const hr_shape_t* 
 typedef struct {
   hr_window_t window;
 } hr_pool_prepared_t;
-HR_MUST_USE hr_status_t hr_pool_prepare_2d(hr_prepare_ctx_t* p, void* prepared);
+HR_MUST_USE hr_status_t hr_pool_prepare_2d(hr_prepare_ctx_t* p, void* prepared);     /* maxima */
+HR_MUST_USE hr_status_t hr_pool_prepare_avg_2d(hr_prepare_ctx_t* p, void* prepared);
 HR_MUST_USE hr_status_t hr_pool_prepare_3d(hr_prepare_ctx_t* p, void* prepared);
 HR_MUST_USE hr_status_t hr_pool_read_inputs(hr_kernel_ctx_t* k, int ksize_input, hr_window_t* w); /* ksize, then strides */
 
-hr_status_t hr_pool_infer_2d(hr_infer_t* s); /* of forward ops */
+hr_status_t hr_pool_infer_2d(hr_infer_t* s); /* of forward ops; maxima */
+hr_status_t hr_pool_infer_avg_2d(hr_infer_t* s);
 hr_status_t hr_pool_infer_3d(hr_infer_t* s);
 hr_status_t hr_pool_infer_v2(hr_infer_t* s); /* ksize and strides are inputs 1 and 2 */
+hr_status_t hr_pool_infer_grad_2d(hr_infer_t* s); /* like input 0, which has that rank */
+hr_status_t hr_pool_infer_grad_3d(hr_infer_t* s);
+/* Gradients of those. `image`: the input that is like input 0; `cells`: the one that has an element for each window; ksize_input: 0 where
+ * attrs give the window. */
+HR_MUST_USE hr_status_t hr_pool_infer_grad_grad(hr_infer_t* s, int rank, int image, int cells, int ksize_input);
 
 /* Runs fn(job, image, cell range) over the pool: windows of all images, or whole images where windows overlap in what is written. */
 typedef struct hr_pool_job hr_pool_job_t;
@@ -52,6 +59,7 @@ struct hr_pool_job {
   hr_pool_cells_fn fn;
   const void* rows;  /* hr_pool_max_rows_t or hr_pool_avg_rows_t */
   const char *x, *g; /* input; gradient */
+  const char* o;     /* orig_output, where the maximum is not found again; else NULL */
   char* y;
   size_t size; /* of an element */
 };
@@ -62,7 +70,10 @@ typedef struct {
   void (*max)(const void* x, const int64_t* taps, int64_t count, int64_t lanes, void* y);
   /* dx[first tap that is the maximum] += dy; `store`: writes every tap, the others with 0. */
   void (*max_grad)(const void* x, const int64_t* taps, int64_t count, int64_t lanes, const void* dy, void* dx, bool store);
-  void (*max_pick)(const void* x, const void* g, const int64_t* taps, int64_t count, int64_t lanes, void* y); /* y = g[first maximum] */
+  /* dx[taps that equal the window's o] += dy; `store`: as above. */
+  void (*equal_grad)(const void* x, const void* o, const int64_t* taps, int64_t count, int64_t lanes, const void* dy, void* dx, bool store);
+  /* y = g[first tap that equals o], or 0. */
+  void (*equal_pick)(const void* x, const void* o, const void* g, const int64_t* taps, int64_t count, int64_t lanes, void* y);
   void (*max_index)(const void* x, const int64_t* taps, int64_t count, int64_t lanes, void* y,
                     int64_t* index); /* index: the tap's offset + lane */
 } hr_pool_max_rows_t;

@@ -105,7 +105,7 @@ enum { BLOCK = 64 };
 #define HR_NAME(x) HR_CAT(x, _u64)
 #include "ops/nn/pool_rows.inc"
 
-#define MAX_ROWS(suffix) .max_##suffix = {max_##suffix, max_grad_##suffix, max_pick_##suffix, max_index_##suffix}
+#define MAX_ROWS(suffix) .max_##suffix = {max_##suffix, max_grad_##suffix, equal_grad_##suffix, equal_pick_##suffix, max_index_##suffix}
 #define AVG_ROWS(suffix) .avg_##suffix = {mean_##suffix, mean_grad_##suffix}
 extern const hr_pool_vec_t HR_ISA_NAME(hr_pool_vec);
 const hr_pool_vec_t HR_ISA_NAME(hr_pool_vec) = {MAX_ROWS(f32), MAX_ROWS(f64), MAX_ROWS(f16), MAX_ROWS(bf16), MAX_ROWS(i8),  MAX_ROWS(u8),

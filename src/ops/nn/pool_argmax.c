@@ -9,10 +9,7 @@
 extern const hr_op_t hr_op_MaxPoolWithArgmax, hr_op_MaxPoolGradWithArgmax, hr_op_MaxPoolGradGradWithArgmax;
 
 /* 1. shapes */
-static hr_status_t infer_like_index(hr_infer_t* s) {
-  hr_infer_set(s, 0, hr_infer_input(s, 2));
-  return NULL;
-}
+static hr_status_t infer_grad_grad(hr_infer_t* s) { return hr_pool_infer_grad_grad(s, 4, 1, 2, 0); }
 
 /* 2. kernels */
 typedef struct {
@@ -201,7 +198,7 @@ const hr_op_t hr_op_MaxPoolWithArgmax = {.name = "MaxPoolWithArgmax",
 const hr_op_t hr_op_MaxPoolGradWithArgmax = {.name = "MaxPoolGradWithArgmax",
                                              .sig = "input: T; grad: T; argmax: Targmax -> output: T",
                                              .attrs = ARGMAX_WINDOW ARGMAX_PADS "Targmax: type{int32,int64}; " ARGMAX_TYPES,
-                                             .shape = hr_infer_same,
+                                             .shape = hr_pool_infer_grad_2d,
                                              .grad = argmax_grad_grad,
                                              ARGMAX_ROW(max_pool_grad_argmax),
                                              .doc = "gradient of MaxPoolWithArgmax",
@@ -209,7 +206,7 @@ const hr_op_t hr_op_MaxPoolGradWithArgmax = {.name = "MaxPoolGradWithArgmax",
 const hr_op_t hr_op_MaxPoolGradGradWithArgmax = {.name = "MaxPoolGradGradWithArgmax",
                                                  .sig = "input: T; grad: T; argmax: Targmax -> output: T",
                                                  .attrs = ARGMAX_WINDOW ARGMAX_PADS "Targmax: type{int32,int64}; " ARGMAX_TYPES,
-                                                 .shape = infer_like_index,
+                                                 .shape = infer_grad_grad,
                                                  .grad = argmax_grad_grad_grad,
                                                  ARGMAX_ROW(max_pool_grad_grad_argmax),
                                                  .doc = "gradient of MaxPoolGradWithArgmax",

@@ -7,10 +7,10 @@
 extern const hr_op_t hr_op_AvgPool, hr_op_AvgPoolGrad, hr_op_AvgPool3D, hr_op_AvgPool3DGrad;
 
 /* 1. shape of the gradient: input 0 says it */
-static hr_status_t infer_from_sizes(hr_infer_t* s, int rank) {
+static hr_status_t infer_from_sizes(hr_infer_t* s, int rank, hr_window_reach_t reach) {
   const hr_pshape_t *sizes, *known;
   hr_window_t w;
-  HR_TRY(hr_window_read(hr_infer_attrs(s), rank, &w));
+  HR_TRY(hr_window_read(hr_infer_attrs(s), rank, reach, &w));
   HR_TRY(hr_infer_want_rank(s, 0, 1, NULL));
   HR_TRY(hr_infer_want_rank(s, 1, rank, NULL));
   HR_TRY(hr_infer_const_as_shape(s, 0, &sizes));
@@ -19,8 +19,8 @@ static hr_status_t infer_from_sizes(hr_infer_t* s, int rank) {
   hr_infer_set(s, 0, known);
   return NULL;
 }
-static hr_status_t infer_grad_2d(hr_infer_t* s) { return infer_from_sizes(s, 4); }
-static hr_status_t infer_grad_3d(hr_infer_t* s) { return infer_from_sizes(s, 5); }
+static hr_status_t infer_grad_2d(hr_infer_t* s) { return infer_from_sizes(s, 4, HR_WINDOW_LAYER); }
+static hr_status_t infer_grad_3d(hr_infer_t* s) { return infer_from_sizes(s, 5, HR_WINDOW_SPACE); }
 
 /* 2. kernels */
 static hr_status_t mean_cells(const hr_pool_job_t* j, int64_t image, int64_t begin, int64_t end) {
@@ -38,15 +38,12 @@ static hr_status_t mean_cells(const hr_pool_job_t* j, int64_t image, int64_t beg
   return NULL;
 }
 
-static hr_status_t check_depth(const hr_window_t* w) { return hr_window_check_spatial(w, false); }
-
 static hr_status_t avg_pool(hr_kernel_ctx_t* k) {
   const hr_pool_prepared_t* m = hr_prepared(k);
   const hr_tensor_t* x = hr_input(k, 0);
   hr_pool_t p;
   hr_shape_t shape;
   hr_tensor_t* y;
-  HR_TRY(check_depth(&m->window));
   HR_TRY(hr_pool_geometry(&m->window, &x->shape, &p, &shape));
   HR_TRY(hr_output(k, 0, &shape, &y));
   const hr_pool_job_t job = {
@@ -76,7 +73,6 @@ static hr_status_t avg_pool_grad(hr_kernel_ctx_t* k) { /* orig_input_shape; grad
   hr_pool_t p;
   hr_shape_t in, shape;
   hr_tensor_t* dx;
-  HR_TRY(check_depth(&m->window));
   HR_TRY(hr_want_vector(k, 0, "orig_input_shape"));
   HR_TRY(hr_tensor_to_shape(hr_input(k, 0), &in));
   HR_TRY(hr_pool_geometry(&m->window, &in, &p, &shape));
@@ -119,9 +115,9 @@ static void avg_grad_grad_3d(hr_grad_ctx_t* g) { grad_of_avg_grad(g, "AvgPool3D"
 const hr_op_t hr_op_AvgPool = {.name = "AvgPool",
                                .sig = "value: T -> output: T",
                                .attrs = AVG_2D AVG_TYPES,
-                               .shape = hr_pool_infer_2d,
+                               .shape = hr_pool_infer_avg_2d,
                                .grad = avg_grad,
-                               AVG_ROW(hr_pool_prepare_2d, avg_pool),
+                               AVG_ROW(hr_pool_prepare_avg_2d, avg_pool),
                                .doc = "mean of each window",
                                HR_HERE};
 const hr_op_t hr_op_AvgPoolGrad = {.name = "AvgPoolGrad",
@@ -129,7 +125,7 @@ const hr_op_t hr_op_AvgPoolGrad = {.name = "AvgPoolGrad",
                                    .attrs = AVG_2D AVG_TYPES,
                                    .shape = infer_grad_2d,
                                    .grad = avg_grad_grad,
-                                   AVG_ROW(hr_pool_prepare_2d, avg_pool_grad),
+                                   AVG_ROW(hr_pool_prepare_avg_2d, avg_pool_grad),
                                    .doc = "gradient of AvgPool",
                                    HR_HERE};
 const hr_op_t hr_op_AvgPool3D = {.name = "AvgPool3D",

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Max pooling in two and three dimensions, its gradient and that one's. Of equal maxima the first in row-major order receives the gradient;
- * a NaN in a window is its maximum. The gradient finds the maximum again from the input: that reads less than a stored index would. */
+/* Max pooling in two and three dimensions, its gradient and that one's. A NaN in a window is its maximum.
+ *
+ * Of equal maxima of an image the first in row-major order receives the gradient; the gradient finds it again from the input: that reads
+ * less than a stored index would. Of a volume, each element that equals orig_output receives all of the gradient, as in TensorFlow. The
+ * gradients' gradients take the first element that equals orig_output, and 0 where none does (NaN equals nothing). */
 #include <string.h>
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
@@ -10,10 +13,9 @@ extern const hr_op_t hr_op_MaxPool, hr_op_MaxPoolV2, hr_op_MaxPoolGrad, hr_op_Ma
     hr_op_MaxPool3D, hr_op_MaxPool3DGrad, hr_op_MaxPool3DGradGrad;
 
 /* 1. shape: gradients have the input's shape, their gradients the output's */
-static hr_status_t infer_output_like_1(hr_infer_t* s) {
-  hr_infer_set(s, 0, hr_infer_input(s, 1));
-  return NULL;
-}
+static hr_status_t infer_grad_grad_2d(hr_infer_t* s) { return hr_pool_infer_grad_grad(s, 4, 2, 1, 0); }
+static hr_status_t infer_grad_grad_3d(hr_infer_t* s) { return hr_pool_infer_grad_grad(s, 5, 2, 1, 0); }
+static hr_status_t infer_grad_grad_v2(hr_infer_t* s) { return hr_pool_infer_grad_grad(s, 4, 2, 1, 3); }
 
 /* 2. kernels. Row kernels' arg: whether ksize and strides are inputs. */
 static const char v2_mark;
@@ -58,13 +60,14 @@ static hr_status_t max_grad_cells(const hr_pool_job_t* j, int64_t image, int64_t
   const hr_pool_t* p = j->p;
   hr_pool_walk_t w;
   HR_TRY(hr_pool_walk_init(&w, p));
-  const char *x = j->x + (size_t)(image * p->in_image) * j->size,
-             *dy = j->g + (size_t)((image * p->out_cells + begin) * p->lanes) * j->size;
+  const size_t line = (size_t)p->lanes * j->size, first = (size_t)(image * p->out_cells + begin) * line;
+  const char *x = j->x + (size_t)(image * p->in_image) * j->size, *dy = j->g + first, *o = j->o ? j->o + first : NULL;
   char* dx = j->y + (size_t)(image * p->in_image) * j->size;
   if (!p->tiles) memset(dx, 0, (size_t)p->in_image * j->size); /* then one call has the whole image */
-  for (int64_t cell = begin; cell < end; ++cell, dy += (size_t)p->lanes * j->size) {
+  for (int64_t cell = begin; cell < end; ++cell, dy += line) {
     hr_pool_walk_seek(&w, cell);
-    rows->max_grad(x, w.taps, w.count, p->lanes, dy, dx, p->tiles);
+    if (!o) rows->max_grad(x, w.taps, w.count, p->lanes, dy, dx, p->tiles);
+    else rows->equal_grad(x, o + (size_t)(cell - begin) * line, w.taps, w.count, p->lanes, dy, dx, p->tiles);
   }
   hr_pool_walk_deinit(&w);
   return NULL;
@@ -86,22 +89,23 @@ static hr_status_t max_pool_grad(hr_kernel_ctx_t* k) { /* orig_input; orig_outpu
                              .fn = max_grad_cells,
                              .rows = hr_pool_max_rows(x->dtype),
                              .x = x->data,
+                             .o = window.rank == 5 ? y->data : NULL,
                              .g = dy->data,
                              .y = dx->data,
                              .size = hr_dtype_size(x->dtype)};
   return hr_pool_run_cells(k, &job, !p.tiles);
 }
 
-static hr_status_t max_pick_cells(const hr_pool_job_t* j, int64_t image, int64_t begin, int64_t end) {
+static hr_status_t pick_cells(const hr_pool_job_t* j, int64_t image, int64_t begin, int64_t end) {
   const hr_pool_max_rows_t* rows = j->rows;
   const hr_pool_t* p = j->p;
   hr_pool_walk_t w;
   HR_TRY(hr_pool_walk_init(&w, p));
-  const size_t from = (size_t)(image * p->in_image) * j->size;
-  char* y = j->y + (size_t)((image * p->out_cells + begin) * p->lanes) * j->size;
-  for (int64_t cell = begin; cell < end; ++cell, y += (size_t)p->lanes * j->size) {
+  const size_t line = (size_t)p->lanes * j->size, from = (size_t)(image * p->in_image) * j->size;
+  for (int64_t cell = begin; cell < end; ++cell) {
+    const size_t at = (size_t)(image * p->out_cells + cell) * line;
     hr_pool_walk_seek(&w, cell);
-    rows->max_pick(j->x + from, j->g + from, w.taps, w.count, p->lanes, y);
+    rows->equal_pick(j->x + from, j->o + at, j->g + from, w.taps, w.count, p->lanes, j->y + at);
   }
   hr_pool_walk_deinit(&w);
   return NULL;
@@ -119,9 +123,10 @@ static hr_status_t max_pool_grad_grad(hr_kernel_ctx_t* k) { /* orig_input; orig_
   HR_TRY(hr_pool_check(&x->shape, &g->shape, "grad"));
   HR_TRY(hr_output(k, 0, &shape, &out));
   const hr_pool_job_t job = {.p = &p,
-                             .fn = max_pick_cells,
+                             .fn = pick_cells,
                              .rows = hr_pool_max_rows(x->dtype),
                              .x = x->data,
+                             .o = y->data,
                              .g = g->data,
                              .y = out->data,
                              .size = hr_dtype_size(x->dtype)};
@@ -209,7 +214,7 @@ const hr_op_t hr_op_MaxPoolGrad = {.name = "MaxPoolGrad",
                                    .attrs = WINDOW_2D
                                    "padding: string{'SAME','VALID','EXPLICIT'}; explicit_paddings: list(int) = []; data_format: "
                                    "string{'NHWC','NCHW'} = 'NHWC'; " TYPES_BACK " = float",
-                                   .shape = hr_infer_same,
+                                   .shape = hr_pool_infer_grad_2d,
                                    .grad = max_grad_grad_fn,
                                    POOL_ROW(hr_pool_prepare_2d, max_pool_grad, NULL),
                                    .doc = "gradient of MaxPool",
@@ -218,7 +223,7 @@ const hr_op_t hr_op_MaxPoolGrad = {.name = "MaxPoolGrad",
 const hr_op_t hr_op_MaxPoolGradV2 = {.name = "MaxPoolGradV2",
                                      .sig = "orig_input: T; orig_output: T; grad: T; ksize: int32; strides: int32 -> output: T",
                                      .attrs = PADS_2D TYPES_BACK " = float",
-                                     .shape = hr_infer_same,
+                                     .shape = hr_pool_infer_grad_2d,
                                      .grad = max_grad_grad_v2_fn,
                                      POOL_ROW(hr_pool_prepare_2d, max_pool_grad, &v2_mark),
                                      .doc = "gradient of MaxPoolV2",
@@ -227,7 +232,7 @@ const hr_op_t hr_op_MaxPoolGradV2 = {.name = "MaxPoolGradV2",
 const hr_op_t hr_op_MaxPoolGradGrad = {.name = "MaxPoolGradGrad",
                                        .sig = "orig_input: T; orig_output: T; grad: T -> output: T",
                                        .attrs = WINDOW_2D PADS_2D TYPES_BACK,
-                                       .shape = infer_output_like_1,
+                                       .shape = infer_grad_grad_2d,
                                        .grad = max_grad_grad_grad_fn,
                                        POOL_ROW(hr_pool_prepare_2d, max_pool_grad_grad, NULL),
                                        .doc = "gradient of MaxPoolGrad",
@@ -236,7 +241,7 @@ const hr_op_t hr_op_MaxPoolGradGrad = {.name = "MaxPoolGradGrad",
 const hr_op_t hr_op_MaxPoolGradGradV2 = {.name = "MaxPoolGradGradV2",
                                          .sig = "orig_input: T; orig_output: T; grad: T; ksize: int32; strides: int32 -> output: T",
                                          .attrs = PADS_2D TYPES_BACK,
-                                         .shape = infer_output_like_1,
+                                         .shape = infer_grad_grad_v2,
                                          .grad = max_grad_grad_grad_v2_fn,
                                          POOL_ROW(hr_pool_prepare_2d, max_pool_grad_grad, &v2_mark),
                                          .doc = "gradient of MaxPoolGradV2",
@@ -254,7 +259,7 @@ const hr_op_t hr_op_MaxPool3D = {.name = "MaxPool3D",
 const hr_op_t hr_op_MaxPool3DGrad = {.name = "MaxPool3DGrad",
                                      .sig = "orig_input: TInput; orig_output: TInput; grad: T -> output: T",
                                      .attrs = ATTRS_3D "T: type{half,bfloat16,float} = float; TInput: type{half,bfloat16,float} = float",
-                                     .shape = hr_infer_same,
+                                     .shape = hr_pool_infer_grad_3d,
                                      .grad = max_grad_grad_3d_fn,
                                      HR_KERNELS({.where = {{"T", HR_M(F32)}, {"TInput", HR_M(F32)}},
                                                  .prepared_bytes = sizeof(hr_pool_prepared_t),
@@ -274,7 +279,7 @@ const hr_op_t hr_op_MaxPool3DGrad = {.name = "MaxPool3DGrad",
 const hr_op_t hr_op_MaxPool3DGradGrad = {.name = "MaxPool3DGradGrad",
                                          .sig = "orig_input: T; orig_output: T; grad: T -> output: T",
                                          .attrs = ATTRS_3D TYPES_BACK,
-                                         .shape = infer_output_like_1,
+                                         .shape = infer_grad_grad_3d,
                                          .grad = max_grad_grad_grad_3d_fn,
                                          POOL_ROW(hr_pool_prepare_3d, max_pool_grad_grad, NULL),
                                          .doc = "gradient of MaxPool3DGrad",

@@ -2,7 +2,8 @@
 /* Cross entropy of softmax(features) with a distribution for each row:
  *   loss_i     = sum_j labels_ij (log sum_k exp(features_ik) - features_ij)
  *   backprop_ij = softmax(features_i)_j - labels_ij        (d loss_i / d features_ij when the labels of the row add up to 1)
- * Features and labels are matrices that broadcast. The maximum of a row is taken out first. half and bfloat16 are computed in float. */
+ * Features and labels broadcast, and are a matrix together. The maximum of a row is taken out first. half and bfloat16 are computed in
+ * float. */
 #include "ops/nn/softmax_xent.h"
 #include "op/infer_fns.h"
 #include "ops/nn/xent_rows.h"
@@ -11,10 +12,13 @@ extern const hr_op_t hr_op_SoftmaxCrossEntropyWithLogits;
 
 /* 1. shape */
 static hr_status_t infer(hr_infer_t* s) {
-  const hr_pshape_t *x, *labels, *both;
-  HR_TRY(hr_infer_want_rank(s, 0, 2, &x));
-  HR_TRY(hr_infer_want_rank(s, 1, 2, &labels));
-  HR_TRY(hr_infer_broadcast_partial(s, x, labels, &both));
+  const hr_pshape_t *in[2], *both;
+  for (int i = 0; i < 2; ++i) { /* unknown: no more than a matrix */
+    in[i] = hr_infer_input(s, i);
+    if (in[i]->rank < 0) HR_TRY(hr_infer_unknown_of_rank(s, 2, &in[i]));
+  }
+  HR_TRY(hr_infer_broadcast_partial(s, in[0], in[1], &both));
+  if (both->rank != 2) return HR_ERROR(INVALID_ARGUMENT, "shape must be rank 2 but is rank %d: logits and labels broadcast", both->rank);
   hr_infer_set(s, 1, both);
   return hr_infer_set_vector(s, 0, hr_infer_dim(both, 0));
 }
@@ -59,21 +63,24 @@ static hr_status_t xent_chunk(void* arg, int64_t begin, int64_t end, int chunk) 
   return NULL;
 }
 
+static hr_xent_matrix_t matrix_of(const hr_tensor_t* t) { /* a vector is a row, a scalar an element */
+  const int rank = t->shape.rank;
+  return (hr_xent_matrix_t){t->data, t->dtype, rank > 1 ? t->shape.dims[0] : 1, rank > 0 ? t->shape.dims[rank - 1] : 1};
+}
+
 static hr_status_t xent(hr_kernel_ctx_t* k) {
   const hr_tensor_t *x = hr_input(k, 0), *labels = hr_input(k, 1);
   hr_shape_t both, rows;
   hr_tensor_t *loss, *back;
-  HR_TRY(hr_want_rank(k, 0, "logits", 2));
-  HR_TRY(hr_want_rank(k, 1, "labels", 2));
   hr_status_t status = hr_shape_broadcast(&x->shape, &labels->shape, &both);
   if (status) {
     char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT];
     return hr_status_note(status, "logits and labels must be broadcastable: logits_size=%s labels_size=%s: ",
                           hr_shape_format(&x->shape, a), hr_shape_format(&labels->shape, b));
   }
+  if (both.rank != 2) return HR_ERROR(INVALID_ARGUMENT, "logits and labels must be 2-D, or broadcast to that, not rank %d", both.rank);
   rows = hr_shape_vector(both.dims[0]);
-  xent_t c = {*(const hr_xent_vec_t**)hr_prepared(k), {x->data, x->dtype, x->shape.dims[0], x->shape.dims[1]},
-              {labels->data, x->dtype, labels->shape.dims[0], labels->shape.dims[1]}, NULL, NULL, x->dtype, both.dims[1]};
+  xent_t c = {*(const hr_xent_vec_t**)hr_prepared(k), matrix_of(x), matrix_of(labels), NULL, NULL, x->dtype, both.dims[1]};
   HR_TRY(hr_output(k, 0, &rows, &loss));
   if (hr_shape_equal(&x->shape, &both)) HR_TRY(hr_output_take(k, 1, 0, &both, &back));
   else HR_TRY(hr_output(k, 1, &both, &back));

@@ -6,7 +6,7 @@
 #include "op/infer.h"
 #include "tensor/tensor.h"
 
-/* Axes of a tensor of rank `rank` as a bit mask. INVALID_ARGUMENT for axes out of range or named twice. */
+/* Axes (a tensor of any shape) of a tensor of rank `rank` as a bit mask. INVALID_ARGUMENT for axes out of range or named twice. */
 HR_MUST_USE hr_status_t hr_reduce_mask(const hr_tensor_t* axes, int rank, uint32_t* out_mask);
 /* Shape function of a reduction: input 0 without (or with size 1 for) the axes that input 1 names. */
 hr_status_t hr_reduce_infer(hr_infer_t* s);

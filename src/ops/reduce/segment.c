@@ -73,8 +73,9 @@ static void grad_prod(hr_grad_ctx_t* g) { /* product of the others: see Unsorted
   hr_value_t zero_count = hr_emit2(g, "SegmentSum", hr_emit_cast(g, zeros, HR_I32), IDS);
   hr_value_t several = hr_emit2(g, "Greater", zero_count, hr_emit_const_i32(g, 1));
   hr_value_t open = hr_emit3(g, "SelectV2", several, hr_emit_const_like(g, dy, 0), dy);
-  hr_value_t product = hr_emit2(g, "SegmentProd", hr_emit3(g, "SelectV2", zeros, hr_emit_const_like(g, data, 1), data), IDS);
-  hr_value_t divided = hr_emit_div(g, hr_segment_pick(g, hr_grad_output(g, 0), IDS), data);
+  hr_value_t others = hr_emit3(g, "SelectV2", zeros, hr_emit_const_like(g, data, 1), data);
+  hr_value_t product = hr_emit2(g, "SegmentProd", others, IDS);
+  hr_value_t divided = hr_emit_div(g, hr_segment_pick(g, hr_grad_output(g, 0), IDS), others);
   hr_value_t partial = hr_emit3(g, "SelectV2", zeros, hr_segment_pick(g, product, IDS), divided);
   hr_grad_give(g, 0, hr_emit_mul(g, hr_segment_pick(g, open, IDS), partial));
 }

@@ -172,7 +172,8 @@ static void grad_extreme(hr_grad_ctx_t* g) { /* shared evenly among the elements
   hr_grad_give(g, 0, hr_emit3(g, "SelectV2", hits, shares, hr_emit_const_like(g, shares, 0)));
 }
 
-/* Product of the others: output / data; where data is 0, the product of the segment's other elements if that 0 is its only one. */
+/* Product of the others: output / data; where data is 0, the product of the segment's other elements if that 0 is its only one. There the
+ * division is by 1: what is not chosen must not be NaN, or the gradient's gradient is. */
 static void grad_prod(hr_grad_ctx_t* g) {
   if (!hr_grad_wanted(g, 0)) return;
   picked_t p = picked(g);
@@ -182,7 +183,7 @@ static void grad_prod(hr_grad_ctx_t* g) {
   hr_value_t open = hr_emit3(g, "SelectV2", several, hr_emit_const_like(g, dy, 0), dy);
   hr_value_t others = hr_emit3(g, "SelectV2", zeros, hr_emit_const_like(g, data, 1), data);
   hr_value_t product = hr_emit3(g, "UnsortedSegmentProd", others, IDS, COUNT);
-  hr_value_t divided = hr_emit_div(g, hr_segment_pick(g, hr_grad_output(g, 0), p.ids), data);
+  hr_value_t divided = hr_emit_div(g, hr_segment_pick(g, hr_grad_output(g, 0), p.ids), others);
   hr_value_t partial = hr_emit3(g, "SelectV2", zeros, hr_segment_pick(g, product, p.ids), divided);
   hr_grad_give(g, 0, hr_emit_mul(g, rows_of(g, p, open), partial));
 }

@@ -5,11 +5,12 @@
 
 static hr_status_t check_depths(int64_t in, int64_t filter_in, int64_t out, int64_t* groups) {
   *groups = 1;
+  if (filter_in == 0) return HR_ERROR(INVALID_ARGUMENT, "Depth of filter must not be 0");
   if (in < 0 || filter_in < 0) return NULL;
-  if (filter_in == 0 ? in != 0 : in % filter_in != 0)
+  if (in % filter_in != 0)
     return HR_ERROR(INVALID_ARGUMENT, "input depth must be evenly divisible by filter depth: %lld vs %lld", (long long)in,
                     (long long)filter_in);
-  *groups = filter_in == 0 ? 1 : in / filter_in;
+  *groups = in / filter_in;
   if (*groups > 0 && out >= 0 && out % *groups != 0)
     return HR_ERROR(INVALID_ARGUMENT, "output depth must be evenly divisible by number of groups: %lld vs %lld", (long long)out,
                     (long long)*groups);
@@ -17,9 +18,9 @@ static hr_status_t check_depths(int64_t in, int64_t filter_in, int64_t out, int6
   return NULL;
 }
 
-static hr_status_t read_conv_window(const hr_node_attrs_t* attrs, hr_window_t* w) {
-  HR_TRY(hr_window_read(attrs, 4, w));
-  return hr_window_check_spatial(w, false);
+static hr_status_t read_conv_window(const hr_node_attrs_t* attrs, hr_window_reach_t reach, hr_window_t* w) {
+  HR_TRY(hr_window_read(attrs, 4, reach, w));
+  return hr_window_refuse_surplus(attrs);
 }
 
 hr_status_t hr_conv2d_geometry(const hr_window_t* window, const hr_shape_t* data, const hr_shape_t* filter, hr_dnn_conv_t* out) {
@@ -78,7 +79,7 @@ hr_status_t hr_conv2d_check_out(const hr_dnn_conv_t* d, const hr_shape_t* out_ba
 hr_status_t hr_conv2d_infer(hr_infer_t* s) {
   const hr_pshape_t *data, *filter;
   hr_window_t w;
-  HR_TRY(read_conv_window(hr_infer_attrs(s), &w));
+  HR_TRY(read_conv_window(hr_infer_attrs(s), HR_WINDOW_SPACE, &w));
   HR_TRY(hr_infer_want_rank(s, 0, 4, &data));
   HR_TRY(hr_infer_want_rank(s, 1, 4, &filter));
   w.size[1] = hr_infer_dim(filter, 0);
@@ -91,13 +92,14 @@ hr_status_t hr_conv2d_infer(hr_infer_t* s) {
   dims[hr_window_axis(&w, 1)] = out[0];
   dims[hr_window_axis(&w, 2)] = out[1];
   dims[hr_window_axis(&w, 3)] = hr_infer_dim(filter, 3);
+  HR_TRY(hr_window_check_reach(&w));
   return hr_infer_set_dims(s, 0, 4, dims);
 }
 
 hr_status_t hr_conv2d_infer_input(hr_infer_t* s) { /* input_sizes; filter; out_backprop */
   const hr_pshape_t *sizes, *filter, *dy;
   hr_window_t w;
-  HR_TRY(read_conv_window(hr_infer_attrs(s), &w));
+  HR_TRY(read_conv_window(hr_infer_attrs(s), HR_WINDOW_SPACE, &w));
   HR_TRY(hr_infer_want_rank(s, 0, 1, NULL));
   HR_TRY(hr_infer_want_rank(s, 1, 4, &filter));
   HR_TRY(hr_infer_want_rank(s, 2, 4, &dy));
@@ -115,17 +117,19 @@ hr_status_t hr_conv2d_infer_input(hr_infer_t* s) { /* input_sizes; filter; out_b
     return HR_ERROR(INVALID_ARGUMENT, "input_sizes has %d elements; 4 (or height and width) are wanted", (int)sizes->rank);
   }
   HR_TRY(hr_status_note(hr_infer_merge_dim(dims[0], hr_infer_dim(dy, 0), &dims[0]), "batch of out_backprop: "));
+  HR_TRY(hr_window_check_reach(&w));
   return hr_infer_set_dims(s, 0, 4, dims);
 }
 
 hr_status_t hr_conv2d_infer_filter(hr_infer_t* s) { /* input; filter_sizes; out_backprop */
   const hr_pshape_t* sizes;
   hr_window_t w;
-  HR_TRY(read_conv_window(hr_infer_attrs(s), &w));
+  HR_TRY(read_conv_window(hr_infer_attrs(s), HR_WINDOW_FILTER, &w));
   HR_TRY(hr_infer_want_rank(s, 0, 4, NULL));
   HR_TRY(hr_infer_want_rank(s, 1, 1, NULL));
   HR_TRY(hr_infer_want_rank(s, 2, 4, NULL));
   HR_TRY(hr_infer_const_as_shape(s, 1, &sizes));
+  HR_TRY(hr_window_check_reach(&w));
   if (sizes->rank < 0) return hr_infer_set_dims(s, 0, 4, (const int64_t[]){-1, -1, -1, -1});
   if (sizes->rank != 4) return HR_ERROR(INVALID_ARGUMENT, "filter_sizes has %d elements; 4 are wanted", (int)sizes->rank);
   hr_infer_set(s, 0, sizes);
@@ -137,7 +141,7 @@ hr_status_t hr_conv2d_prepare(hr_prepare_ctx_t* p, void* prepared) {
   hr_conv2d_prepared_t* m = prepared;
   atomic_init(&m->pack, NULL);
   m->constant_filter = p->constants && p->constants[1] && p->input_types[1] == HR_F32;
-  return read_conv_window(p->attrs, &m->window);
+  return read_conv_window(p->attrs, HR_WINDOW_SPACE, &m->window); /* the shape functions have checked its reach */
 }
 
 void hr_conv2d_unprepare(void* prepared) {
