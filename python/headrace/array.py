@@ -52,7 +52,7 @@ def _constant_fill(value, dims, dtype, name):
         count *= d
     if count >= 1000:
         return None
-    return constant(np.full(dims, value, dtype.as_numpy_dtype), dtype, name=name)
+    return constant(np.broadcast_to(dtype._array_of(value), dims), dtype, name=name)
 
 
 def _filled(value, default_name):

@@ -50,6 +50,14 @@ class DType(object):
         except (ImportError, AttributeError):
             return np.dtype([(self._name, np.uint16 if self._name == "bfloat16" else np.int8 if self._class == "i" else np.uint8)])
 
+    def _array_of(self, values):
+        """Numbers as an array of this type."""
+        kind = np.dtype(self.as_numpy_dtype)
+        if kind.fields is None:
+            return np.asarray(values).astype(kind) if isinstance(values, (np.ndarray, np.generic)) else np.array(values, kind)
+        from headrace import small_numbers
+        return small_numbers.array(values, self.base_dtype)
+
     @property
     def real_dtype(self):
         return {8: float32, 18: float64}.get(self.base_dtype._number, self)

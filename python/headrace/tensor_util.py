@@ -62,7 +62,7 @@ def as_array(values, dtype=None):
             return np.asarray(values), own
         if dtype.name == "string":
             return np.asarray(values, dtype=object), dtype
-        return np.asarray(values).astype(dtype.as_numpy_dtype), dtype
+        return dtype._array_of(values), dtype
     if values is None:
         raise ValueError("None values not supported.")
     if isinstance(values, TensorShape):
@@ -85,7 +85,7 @@ def as_array(values, dtype=None):
         array = _object_array(values)
     else:
         try:
-            array = np.array(_plain(values), dtype=dtype.as_numpy_dtype)
+            array = dtype._array_of(_plain(values))
         except OverflowError:
             raise ValueError("Python int too large to convert to %s: %r" % (dtype.name, values)) from None
         except ValueError:
@@ -283,7 +283,7 @@ def constant_value(tensor, partial=False):
         return None if rank is None else np.array(rank, np.int32)
     if op.type == "Cast":
         before = constant_value(op.inputs[0])
-        return None if before is None else np.asarray(before).astype(tensor.dtype.as_numpy_dtype)
+        return None if before is None else tensor.dtype._array_of(np.asarray(before))
     if op.type == "Fill":
         dims, value = constant_value(op.inputs[0]), constant_value(op.inputs[1])
         return None if dims is None or value is None else np.full(dims, value)
@@ -334,7 +334,8 @@ def make_tensor_proto(values, dtype=None, shape=None, verify_shape=False):
 
 _FIELDS = {"float32": "float_val", "float64": "double_val", "int32": "int_val", "uint8": "int_val", "int16": "int_val", "uint16": "int_val",
            "int8": "int_val", "int64": "int64_val", "bool": "bool_val", "uint32": "uint32_val", "uint64": "uint64_val", "qint8": "int_val",
-           "quint8": "int_val", "qint32": "int_val", "qint16": "int_val", "quint16": "int_val"}
+           "quint8": "int_val", "qint32": "int_val", "qint16": "int_val", "quint16": "int_val", "int4": "int_val", "uint4": "int_val",
+           "int2": "int_val", "uint2": "int_val"}
 
 
 def make_ndarray(tensor):
@@ -348,11 +349,13 @@ def make_ndarray(tensor):
         values = np.array(list(tensor.string_val) or [b""], dtype=object)
     elif dtype.name in ("float16", "bfloat16"):
         values = np.array(list(tensor.half_val) or [0], np.uint16).view(dtype.as_numpy_dtype)
+    elif dtype.is_floating and dtype.size == 1:
+        values = np.frombuffer(tensor.float8_val or b"\0", np.uint8).view(dtype.as_numpy_dtype)
     elif dtype.is_complex:
         flat = list(tensor.scomplex_val if dtype.name == "complex64" else tensor.dcomplex_val) or [0.0, 0.0]
         values = np.array([complex(a, b) for a, b in zip(flat[::2], flat[1::2])], dtype.as_numpy_dtype)
     elif dtype.name in _FIELDS:
-        values = np.array(list(getattr(tensor, _FIELDS[dtype.name])) or [0], dtype.as_numpy_dtype)
+        values = dtype._array_of(list(getattr(tensor, _FIELDS[dtype.name])) or [0])
     else:
         raise TypeError("Unsupported tensor type: %s" % dtype.name)
     if values.size < count:  # the last value stands for the rest

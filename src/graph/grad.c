@@ -128,7 +128,7 @@ static hr_status_t call_gradient(hr_grad_pass_t* p, hr_node_t* node) {
   if (p->request->override) status = p->request->override(p->request->override_arg, &c.base, node, &handled);
   if (!status && !handled && !c.base.failure) status = call_own_gradient(p, &c, node);
   hr_status_merge(&status, c.base.failure);
-  if (!status) return NULL;
+  if (!status || (p->request->call_depth > 0 && hr_grad_call_is_call(node))) return status; /* the outermost call and what is at fault */
   return hr_status_note(status, "gradient of node '%.*s' (%.*s): ", HR_STR_ARG(node->name), HR_STR_ARG(node->attrs.def->name));
 }
 

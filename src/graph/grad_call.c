@@ -59,14 +59,9 @@ static const hr_expand_edit_t graph_edit = {edit_replace, edit_replace_control, 
 
 /* --- the copy ------------------------------------------------------------------------------------------------------------------------ */
 static hr_status_t add_named(hr_grad_pass_t* p, const hr_node_t* node, const char* rest, hr_node_desc_t d, hr_node_t** out) {
-  hr_strbuf_t text;
-  hr_strbuf_init(&text);
-  hr_strbuf_format(&text, "%.*s/%s_grad/%s", HR_STR_ARG(p->prefix), node->name.data, rest);
-  d.name = hr_strbuf_view(&text);
+  HR_TRY(hr_grad_place_name(p, node, rest, &d.name));
   d.device = node->device;
-  hr_status_t status = text.failed ? hr_status_out_of_memory() : hr_graph_unique_name(p->g, d.name, &d.name);
-  hr_strbuf_deinit(&text);
-  return status ? status : hr_graph_add(p->g, &d, out);
+  return hr_graph_add(p->g, &d, out);
 }
 
 /* The inputs, each by a node of its own: a value given twice has two gradients, and the walk within ends here. */
@@ -133,7 +128,6 @@ static hr_status_t expand_copy(hr_grad_pass_t* p, hr_node_t* copy, copy_t* c) {
 static hr_status_t make_request(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node, copy_t* copy, const hr_value_t* xs,
                                 hr_grad_request_t* q) {
   hr_value_t* upstream = hr_arena_array(&p->arena, (size_t)node->output_count, sizeof *upstream);
-  hr_strbuf_t text;
   if (!upstream) return hr_status_out_of_memory();
   *q = (hr_grad_request_t){.xs = xs,
                            .x_count = node->input_count,
@@ -151,11 +145,7 @@ static hr_status_t make_request(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t*
   q->ys = copy->ys;
   q->y_count = kept;
   q->upstream = upstream;
-  hr_strbuf_init(&text);
-  hr_strbuf_format(&text, "%.*s/%s_grad/b", HR_STR_ARG(p->prefix), node->name.data);
-  hr_status_t status = text.failed ? hr_status_out_of_memory() : hr_graph_unique_name(p->g, hr_strbuf_view(&text), &q->prefix);
-  hr_strbuf_deinit(&text);
-  return status;
+  return hr_grad_place_name(p, node, "b", &q->prefix);
 }
 
 static void give_all(hr_grad_call_t* c, const hr_node_t* node, const hr_gradient_t* grads) {

@@ -112,11 +112,20 @@ static hr_grad_place_t* reverse_of(const hr_grad_place_t* home, hr_grad_place_t*
 }
 
 /* --- adding ------------------------------------------------------------------------------------------------------------------------- */
+/* Nodes of a body that a call was replaced by are named under the call already, as is what this walk adds: said once, or names would double
+ * with each call within a call. */
+static hr_str_t own_name(const hr_grad_pass_t* p, const hr_node_t* of) {
+  size_t scope = p->prefix.size;
+  while (scope > 0 && p->prefix.data[scope - 1] != '/') --scope;
+  const bool is_within = p->request->call_depth > 0 && scope > 0 && hr_str_has_prefix(of->name, hr_str_slice(p->prefix, 0, scope));
+  return is_within ? hr_str_slice(of->name, scope, of->name.size) : of->name;
+}
+
 hr_status_t hr_grad_place_name(hr_grad_pass_t* p, const hr_node_t* of, const char* op, hr_str_t* out) {
   hr_strbuf_t text;
   hr_strbuf_init(&text);
   if (of)
-    hr_strbuf_format(&text, "%.*s/%.*s_grad/%s", HR_STR_ARG(p->prefix), HR_STR_ARG(of->name), op);
+    hr_strbuf_format(&text, "%.*s/%.*s_grad/%s", HR_STR_ARG(p->prefix), HR_STR_ARG(own_name(p, of)), op);
   else
     hr_strbuf_format(&text, "%.*s/%s", HR_STR_ARG(p->prefix), op);
   hr_status_t status = text.failed ? hr_status_out_of_memory() : hr_graph_unique_name(p->g, hr_strbuf_view(&text), out);

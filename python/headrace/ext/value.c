@@ -126,6 +126,16 @@ static bool value_scalar(PyObject* o, int dtype, hr_tensor_t* out, bool* done) {
   return true;
 }
 
+/* Ordinary numbers as elements that NumPy has no type for, which it would take the bits of: DType says how. A new reference; NULL where the
+ * array machinery can do it. */
+static PyObject* value_of_small_numbers(PyObject* o, int dtype, PyArray_Descr* descr) {
+  if (!PyDataType_HASFIELDS(descr) || (PyArray_Check(o) && PyArray_EquivTypes(PyArray_DESCR((PyArrayObject*)o), descr))) return NULL;
+  PyObject* d = hrpy_dtype(dtype);
+  PyObject* array = d ? PyObject_CallMethod(d, "_array_of", "O", o) : NULL;
+  Py_XDECREF(d);
+  return array;
+}
+
 bool hrpy_to_tensor(PyObject* o, int dtype, hr_tensor_t* out) {
   bool done, fine;
   if (!PyArray_Check(o)) {
@@ -142,8 +152,11 @@ bool hrpy_to_tensor(PyObject* o, int dtype, hr_tensor_t* out) {
     return value_borrow((PyArrayObject*)o, dtype, out);
   PyArray_Descr* descr = hrpy_descr(dtype);
   if (!descr) return false;
-  PyArrayObject* a =
-      (PyArrayObject*)PyArray_FromAny(o, descr, 0, 0, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_NOTSWAPPED, NULL);
+  PyObject* small = value_of_small_numbers(o, dtype, descr);
+  if (!small && PyErr_Occurred()) return Py_DECREF(descr), false;
+  PyArrayObject* a = (PyArrayObject*)PyArray_FromAny(small ? small : o, descr, 0, 0,
+                                                     NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_NOTSWAPPED, NULL);
+  Py_XDECREF(small);
   fine = a && value_borrow(a, dtype, out);
   Py_XDECREF(a);
   return fine;

@@ -67,6 +67,46 @@ def test_bfloat16_goes_in_and_out():
     assert out.view(np.uint16).tolist() == bits.tolist()
 
 
+def test_numbers_of_types_that_numpy_lacks():
+    x = tf.placeholder(tf.bfloat16, [None])
+    outs = [tf.cast(t, tf.float32) for t in (tf.constant([1.5, -2], tf.bfloat16), tf.ones([2], tf.bfloat16),
+                                             tf.constant(np.array([0.1, 300.25]), tf.bfloat16), tf.Variable([3.0, 4.0], dtype=tf.bfloat16))]
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        assert [v.tolist() for v in s.run(outs)] == [[1.5, -2], [1, 1], [0.10009765625, 300], [3, 4]]
+        assert s.run(tf.cast(x, tf.float32), {x: [1.5, 7]}).tolist() == [1.5, 7]
+        assert s.run(tf.cast(x, tf.float32), {x: s.run(x, {x: np.array([2.5])})}).tolist() == [2.5]
+        with pytest.raises(TypeError):
+            s.run(x, {x: ["a"]})
+
+
+@pytest.mark.parametrize("name, values, bits", [
+    ("bfloat16", [1.00390625, 1.01171875, float("inf"), float("nan"), -0.0], [0x3f80, 0x3f82, 0x7f80, 0x7fc0, 0x8000]),
+    ("float8_e5m2", [1, -1.5, 61439, 61440, 1e9, float("nan"), 2.0 ** -17, 3 * 2.0 ** -17], [0x3c, 0xbe, 0x7b, 0x7c, 0x7c, 0x7e, 0, 2]),
+    ("float8_e4m3fn", [1, 448, 464, 465, -1e9, float("nan")], [0x38, 0x7e, 0x7e, 0x7f, 0xff, 0x7f]),
+    ("float8_e4m3fnuz", [1, 240, 249, -1e-9, float("inf")], [0x40, 0x7f, 0x80, 0, 0x80]),
+    ("float8_e4m3b11fnuz", [1, -1], [0x58, 0xd8]), ("float8_e5m2fnuz", [1, -1], [0x40, 0xc0]),
+    ("float4_e2m1fn", [0.5, 2.5, 5, -100], [1, 4, 6, 15]),
+    ("int4", [1, -1, 7, 9], [1, 255, 7, 249]), ("uint4", [1, 17], [1, 1]), ("int2", [1, 2], [1, 254]), ("uint2", [3, -1], [3, 3])])
+def test_small_numbers_are_made_of_ordinary_ones(name, values, bits):
+    width = np.uint16 if name == "bfloat16" else np.uint8
+    made = tf.make_ndarray(tf.make_tensor_proto(values, dtype=tf.as_dtype(name)))
+    assert np.ascontiguousarray(made).view(width).tolist() == bits
+    with tf.Session() as s:
+        out = s.run(tf.constant(values, tf.as_dtype(name)))
+    assert out.dtype == made.dtype and out.view(width).tolist() == bits
+
+
+def test_protos_of_small_numbers_are_read():
+    proto = tf.make_tensor_proto([1], dtype=tf.as_dtype("float8_e5m2"))
+    proto.tensor_content, proto.float8_val = b"", b"\x3c"
+    assert tf.make_ndarray(proto).view(np.uint8).tolist() == [0x3c]
+    proto = tf.make_tensor_proto([1, 2], dtype=tf.as_dtype("int4"))
+    proto.tensor_content = b""
+    proto.int_val.extend([-3])
+    assert tf.make_ndarray(proto).view(np.int8).tolist() == [-3, -3]
+
+
 def test_lists_with_tensors():
     a = tf.constant(2.0)
     with tf.Session() as s:
