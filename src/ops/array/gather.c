@@ -75,12 +75,11 @@ static hr_status_t infer_gather_v2(hr_infer_t* s) {
 }
 
 static hr_status_t infer_resource_gather(hr_infer_t* s) {
-  hr_dtype_t held;
   const hr_pshape_t* p;
-  hr_infer_handle(s, 0, &held, &p);
   const int64_t batch = hr_attrs_int(hr_infer_attrs(s), "batch_dims");
   if (batch < 0)
     return HR_ERROR(INVALID_ARGUMENT, "batch_dims is negative (%lld); it is the axis too, counted from the front", (long long)batch);
+  HR_TRY(hr_variable_infer_held(s, hr_attrs_type(hr_infer_attrs(s), "dtype"), &p));
   return p ? infer_gathered(s, p, hr_infer_input(s, 1), batch, batch) : NULL;
 }
 

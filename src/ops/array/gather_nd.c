@@ -136,15 +136,29 @@ static hr_status_t resource_gather_nd(hr_kernel_ctx_t* k) {
 }
 
 /* 3. gradient: slices when rows of the first axis are picked, else ScatterNd */
+static hr_value_t as_first(hr_grad_ctx_t* g, hr_value_t x) { return hr_emit2(g, "ExpandDims", x, hr_emit_const_i32(g, 0)); }
+
+static hr_value_t summed_over_first(hr_grad_ctx_t* g, hr_value_t x, int count) {
+  int64_t axes[HR_MAX_RANK];
+  if (count > HR_MAX_RANK) count = HR_MAX_RANK;
+  for (int d = 0; d < count; ++d) axes[d] = d;
+  return count ? hr_emit_sum(g, x, hr_emit_const_i32s(g, axes, count), false) : x;
+}
 static void grad_by_shape(hr_grad_ctx_t* g, const char* shape_op) {
   hr_value_t x = hr_grad_input(g, 0), indices = hr_grad_input(g, 1), dy = hr_grad_upstream(g, 0);
   const hr_dtype_t type = hr_grad_dtype(g, indices) == HR_I64 ? HR_I64 : HR_I32;
   const hr_pshape_t* i = hr_grad_shape(g, indices);
+  if (i->rank > 0 && i->dims[i->rank - 1] == 0) { /* all of x each time: ScatterNd refuses tuples without elements */
+    hr_grad_give(g, 0, summed_over_first(g, dy, i->rank - 1));
+    return;
+  }
   hr_value_t shape = hr_emit(g, shape_op, 1, &x, HR_ATTRS(hr_at_type("out_type", (int)type)));
   indices = hr_emit_cast(g, indices, type);
   if (i->rank == 2 && i->dims[1] == 1)
     hr_grad_give_slices(g, 0, hr_emit(g, "Squeeze", 1, &indices, HR_ATTRS(hr_at_ints("squeeze_dims", (const int64_t[]){-1}, 1))), dy,
                         shape);
+  else if (i->rank == 1) /* one tuple: ScatterNd would take a vector for a list of them */
+    hr_grad_give(g, 0, hr_emit3(g, "ScatterNd", as_first(g, indices), as_first(g, dy), shape));
   else
     hr_grad_give(g, 0, hr_emit3(g, "ScatterNd", indices, dy, shape));
 }

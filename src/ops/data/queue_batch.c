@@ -61,7 +61,7 @@ hr_status_t hr_queue_batch(hr_kernel_ctx_t* k, const hr_queue_t* q, const hr_ele
   hr_shape_t shape;
   hr_tensor_t* out;
   HR_TRY(batch_shape(q, elements, count, c, &shape));
-  if (q->kind == HR_QUEUE_PADDING && hr_dtype_in((hr_dtype_t)q->types[c], HR_M_QUANTIZED))
+  if (q->kind == HR_QUEUE_PADDING && count && hr_dtype_in((hr_dtype_t)q->types[c], HR_M_QUANTIZED))
     return HR_ERROR(UNIMPLEMENTED, "padding of %s", hr_dtype_name(q->types[c]));
   HR_TRY(hr_output(k, c, &shape, &out));
   const int64_t row = count ? out->count / count : 0;

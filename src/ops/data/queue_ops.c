@@ -45,10 +45,10 @@ static hr_status_t infer_batch(hr_infer_t* s, bool up_to) {
   const hr_pshape_t* shape;
   int64_t dims[HR_MAX_RANK + 1], n = -1;
   HR_TRY(want_handle(s));
-  HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
   const hr_tensor_t* known = hr_infer_const(s, 1);
-  if (known) HR_TRY(hr_tensor_scalar_i64(known, "n", &n));
-  if (known && n < 0) return HR_ERROR(INVALID_ARGUMENT, "a batch of %lld elements", (long long)n);
+  const bool is_known = known && known->count;
+  if (is_known) n = *(const int32_t*)known->data; /* of more than one number the first counts, as in TensorFlow */
+  if (is_known && n < 0) return HR_ERROR(INVALID_ARGUMENT, "a batch of %lld elements", (long long)n);
   element_shape(s, &shape);
   if (!shape || shape->rank < 0 || shape->rank > HR_MAX_RANK) return NULL;
   dims[0] = up_to ? -1 : n;
@@ -175,7 +175,7 @@ static hr_status_t dequeue(hr_kernel_ctx_t* k) {
 }
 
 static hr_status_t batch_size(const hr_kernel_ctx_t* k, const hr_queue_t* q, int64_t* n) {
-  HR_TRY(hr_want_scalar(k, 1, "n"));
+  if (hr_input(k, 1)->count == 0) return HR_ERROR(INVALID_ARGUMENT, "n must be a number, it has no elements (input 1)");
   HR_TRY(check_outputs(k, q));
   *n = *(const int32_t*)hr_input(k, 1)->data;
   if (*n < 0) return HR_ERROR(INVALID_ARGUMENT, "a batch of requested %lld < 0 elements", (long long)*n);

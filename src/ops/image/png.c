@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DecodePng: a PNG file as an image [height, width, channels]. EncodePng: an image [height, width, channels] as a PNG file. Other formats,
- * which TensorFlow's DecodePng reads too, are UNIMPLEMENTED. */
+/* DecodePng: a PNG file as an image [height, width, channels]. EncodePng: an image, or a batch [..., height, width, channels] of them, as
+ * PNG files. Other formats, which TensorFlow's DecodePng reads too, are UNIMPLEMENTED. */
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
 #include "ops/image/png_codec.h"
@@ -21,8 +21,9 @@ static hr_status_t infer_decode(hr_infer_t* s) {
 }
 
 static hr_status_t infer_encode(hr_infer_t* s) {
-  HR_TRY(hr_infer_want_rank(s, 0, 3, NULL));
-  return hr_infer_scalars(s);
+  const hr_pshape_t* images;
+  HR_TRY(hr_infer_want_rank_at_least(s, 0, 3, &images));
+  return images->rank < 0 ? NULL : hr_infer_set_dims(s, 0, images->rank - 3, images->dims);
 }
 
 /* 2. kernels */
@@ -63,22 +64,30 @@ static hr_status_t encode_prepare(hr_prepare_ctx_t* p, void* prepared) {
   return NULL;
 }
 
-static hr_status_t encode(hr_kernel_ctx_t* k) {
-  const hr_tensor_t* image = hr_input(k, 0);
-  const hr_shape_t scalar = hr_shape_scalar();
+static hr_status_t encode_one(const hr_png_size_t* size, const char* pixels, int compression, hr_tstring_t* out) {
   hr_strbuf_t file;
-  hr_tensor_t* out;
-  HR_TRY(hr_want_rank(k, 0, "image", 3));
-  const int64_t channels = image->shape.dims[2];
-  if (channels < 1 || channels > 4)
-    return HR_ERROR(INVALID_ARGUMENT, "an image of %lld channels; 1 to 4 were expected", (long long)channels);
-  const hr_png_size_t size = {image->shape.dims[0], image->shape.dims[1], (int)channels, image->dtype == HR_U16 ? 16 : 8};
   hr_strbuf_init(&file);
-  hr_status_t status = hr_png_encode(&size, image->data, (int)*(int64_t*)hr_prepared(k), &file);
-  if (!status) status = hr_output(k, 0, &scalar, &out);
-  if (!status) status = hr_tstring_set(out->data, hr_strbuf_view(&file));
+  hr_status_t status = hr_png_encode(size, pixels, compression, &file);
+  if (!status) status = hr_tstring_set(out, hr_strbuf_view(&file));
   hr_strbuf_deinit(&file);
   return status;
+}
+
+static hr_status_t encode(hr_kernel_ctx_t* k) {
+  const hr_tensor_t* images = hr_input(k, 0);
+  hr_shape_t batch;
+  hr_tensor_t* out;
+  HR_TRY(hr_want_rank_at_least(k, 0, "image", 3));
+  HR_TRY(hr_shape_make(images->shape.rank - 3, images->shape.dims, &batch));
+  const int64_t* dims = images->shape.dims + batch.rank;
+  if (dims[2] < 1 || dims[2] > 4)
+    return HR_ERROR(INVALID_ARGUMENT, "an image of %lld channels; 1 to 4 were expected", (long long)dims[2]);
+  const hr_png_size_t size = {dims[0], dims[1], (int)dims[2], images->dtype == HR_U16 ? 16 : 8};
+  HR_TRY(hr_output(k, 0, &batch, &out));
+  const size_t bytes = out->count ? hr_tensor_bytes(images) / (size_t)out->count : 0;
+  for (int64_t i = 0; i < out->count; ++i)
+    HR_TRY(encode_one(&size, (const char*)images->data + (size_t)i * bytes, (int)*(int64_t*)hr_prepared(k), (hr_tstring_t*)out->data + i));
+  return NULL;
 }
 
 /* 3. definitions */
@@ -97,5 +106,5 @@ const hr_op_t hr_op_EncodePng = {
     .attrs = "compression: int = -1; T: type{uint8,uint16} = uint8",
     .shape = infer_encode,
     HR_KERNELS({.host_outputs = 1, .prepared_bytes = sizeof(int64_t), .prepare = encode_prepare, .compute = encode}),
-    .doc = "an image as a PNG file",
+    .doc = "images as PNG files",
     HR_HERE};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the files of a sharded checkpoint: ShardedFilename gives "base-SSSSS-of-NNNNN", ShardedFilespec "base-?????-of-NNNNN" for all of
  * them. */
+#include <string.h>
 #include "op/infer_fns.h"
 #include "op/kernel_ctx.h"
 
@@ -26,7 +27,8 @@ static hr_status_t sharded(hr_kernel_ctx_t* k) {
   hr_strbuf_t text;
   for (int i = 0; i <= last; ++i) HR_TRY(hr_want_scalar(k, i, i == last ? names[2] : names[i]));
   hr_strbuf_init(&text);
-  hr_strbuf_add_str(&text, hr_tstring_get(hr_input(k, 0)->data));
+  const hr_str_t base = hr_tstring_get(hr_input(k, 0)->data);
+  hr_strbuf_add(&text, base.data, strnlen(base.data, base.size)); /* up to a NUL, as TensorFlow's names go */
   if (last == 2) hr_strbuf_format(&text, "-%05d", (int)*(const int32_t*)hr_input(k, 1)->data);
   else hr_strbuf_format(&text, "-?????");
   hr_strbuf_format(&text, "-of-%05d", (int)*(const int32_t*)hr_input(k, last)->data);

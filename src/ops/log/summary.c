@@ -33,6 +33,10 @@ static hr_status_t summary_output(hr_kernel_ctx_t* k, hr_status_t take_status, h
   return take_status;
 }
 
+static void write_tag(hr_writer_t* w, hr_str_t tag) { /* as proto3 does: no empty text */
+  if (tag.size) hr_writer_str(w, VALUE_TAG, tag);
+}
+
 /* 1. scalars */
 static hr_status_t scalar_summary(hr_kernel_ctx_t* k) {
   const hr_tensor_t *tags = hr_input(k, 0), *values = hr_input(k, 1);
@@ -41,7 +45,7 @@ static hr_status_t scalar_summary(hr_kernel_ctx_t* k) {
   hr_strbuf_init(&w);
   for (int64_t i = 0; i < tags->count; ++i) {
     hr_writer_mark_t m = hr_writer_begin(&w, SUMMARY_VALUE, 16);
-    hr_writer_str(&w, VALUE_TAG, hr_tstring_get((const hr_tstring_t*)tags->data + i));
+    write_tag(&w, hr_tstring_get((const hr_tstring_t*)tags->data + i));
     hr_writer_f32(&w, VALUE_SIMPLE, (float)hr_log_number(values, i));
     hr_writer_end(&w, m, 16);
   }
@@ -163,7 +167,7 @@ static hr_status_t histogram_summary(hr_kernel_ctx_t* k) {
   HR_TRY(histogram_add_all(hr_input(k, 1), tag, &h));
   hr_strbuf_init(&w);
   hr_writer_mark_t value = hr_writer_begin(&w, SUMMARY_VALUE, 400);
-  hr_writer_str(&w, VALUE_TAG, tag);
+  write_tag(&w, tag);
   hr_writer_mark_t histogram = hr_writer_begin(&w, VALUE_HISTOGRAM, 400);
   const double head[] = {h.min, h.max, h.count, h.sum, h.squares};
   for (uint32_t i = 0; i < 5; ++i) write_double(&w, i + 1, head[i]);

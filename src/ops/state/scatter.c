@@ -28,26 +28,32 @@ static hr_status_t infer_ref(hr_infer_t* s) {
   hr_infer_set(s, 0, hr_infer_input(s, 0));
   return check_updates(s, hr_infer_input(s, 0));
 }
-static hr_status_t infer_handle(hr_infer_t* s) { return hr_infer_want_rank(s, 0, 0, NULL); }
+static hr_status_t infer_handle(hr_infer_t* s) {
+  const hr_pshape_t* shape;
+  HR_TRY(hr_variable_infer_held(s, hr_infer_input_dtype(s, 2), &shape));
+  return shape ? check_updates(s, shape) : NULL;
+}
 
 /* 2. kernels */
 static hr_status_t rows_prepare(hr_prepare_ctx_t* p, void* prepared) {
   return hr_scatter_prepare(p, (hr_scatter_op_t)(intptr_t)p->kernel->arg, (hr_dtype_t)p->input_types[2], prepared);
 }
 
-static bool updates_fit(const hr_shape_t* var, const hr_shape_t* indices, const hr_shape_t* updates) {
-  bool fit = updates->rank == indices->rank + var->rank - 1;
-  for (int i = 0; fit && i < updates->rank; ++i)
-    fit = updates->dims[i] == (i < indices->rank ? indices->dims[i] : var->dims[i - indices->rank + 1]);
-  return fit;
+/* For handles a slice need only have the elements of a row, and without indices the updates' sizes do not matter. */
+static bool updates_fit(const hr_shape_t* var, const hr_shape_t* indices, const hr_shape_t* updates, bool is_handle) {
+  bool fit = updates->rank == indices->rank + var->rank - 1, same_rows = true;
+  if (fit && is_handle && hr_shape_count(indices) == 0) return true;
+  for (int i = 0; fit && i < indices->rank; ++i) fit = updates->dims[i] == indices->dims[i];
+  for (int i = 1; fit && i < var->rank; ++i) same_rows &= updates->dims[indices->rank + i - 1] == var->dims[i];
+  if (!fit || same_rows || !is_handle) return fit && same_rows;
+  return hr_shape_count_range(updates, indices->rank, updates->rank) == hr_shape_count_range(var, 1, var->rank);
 }
 
-static hr_status_t check_rows(const hr_scatter_job_t* job, bool by_count) {
+static hr_status_t check_rows(const hr_scatter_job_t* job, bool is_handle) {
   char a[HR_SHAPE_TEXT], b[HR_SHAPE_TEXT], c[HR_SHAPE_TEXT];
   const hr_shape_t* var = &job->to->shape;
   if (var->rank < 1) return HR_ERROR(INVALID_ARGUMENT, "a scatter needs a variable of at least one dimension, not a scalar");
-  if (job->updates->shape.rank == 0 || updates_fit(var, &job->indices->shape, &job->updates->shape)) return NULL;
-  if (by_count && job->updates->count == job->n * hr_shape_count_range(var, 1, var->rank)) return NULL;
+  if (job->updates->shape.rank == 0 || updates_fit(var, &job->indices->shape, &job->updates->shape, is_handle)) return NULL;
   return HR_ERROR(
       INVALID_ARGUMENT,
       "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape %s, indices.shape %s, "

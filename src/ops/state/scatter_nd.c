@@ -39,6 +39,8 @@ static hr_status_t check_tuples(const hr_pshape_t* to, const hr_pshape_t* indice
 static hr_status_t infer_new(hr_infer_t* s) {
   const hr_pshape_t* shape;
   HR_TRY(hr_infer_want_rank(s, 2, 1, NULL));
+  if (hr_infer_const(s, 2) && hr_infer_input_dtype(s, 2) == HR_I16)
+    return HR_ERROR(INVALID_ARGUMENT, "Input tensor must be int32 or int64, but was int16: a shape that is constant (input 2)");
   HR_TRY(hr_infer_const_as_shape(s, 2, &shape));
   HR_TRY(check_tuples(shape, hr_infer_input(s, 0), hr_infer_input(s, 1)));
   hr_infer_set(s, 0, shape);
@@ -91,21 +93,31 @@ static hr_status_t wrong_slices(const hr_tensor_t* to, const hr_tensor_t* indice
                   to->shape.rank, c, outer, updates->shape.rank, a);
 }
 
-/* Checks and runs; `to` is ready to be written. */
-static hr_status_t scatter_tuples(hr_kernel_ctx_t* k, hr_tensor_t* to, const hr_tensor_t* indices, const hr_tensor_t* updates,
-                                  bool may_be_whole) {
+/* Either there is nothing to scatter, or nothing is empty: as in TensorFlow, tuples without elements name nothing. */
+static hr_status_t check_empty(const hr_tensor_t* to, const hr_tensor_t* indices, const hr_tensor_t* updates) {
+  char text[HR_SHAPE_TEXT];
+  if ((indices->count == 0 && updates->count == 0) || (to->count && indices->count && updates->count)) return NULL;
+  return HR_ERROR(INVALID_ARGUMENT, "Indices and updates specified for empty output.  indices shape: %s",
+                  hr_shape_format(&indices->shape, text));
+}
+
+/* Checks and runs; `to` is ready to be written. A vector of indices would be one tuple; TensorFlow's kernels then take it for a list of
+ * numbers, so that no updates fit both. */
+static hr_status_t scatter_tuples(hr_kernel_ctx_t* k, hr_tensor_t* to, const hr_tensor_t* indices, const hr_tensor_t* updates) {
   if (indices->shape.rank < 1) return HR_ERROR(INVALID_ARGUMENT, "indices must have at least one dimension, they are a scalar");
   const int outer = indices->shape.rank - 1;
   const int64_t depth = indices->shape.dims[outer];
   if (to->shape.rank == 0 && depth > 0) return no_axis(depth);
-  if (depth < (may_be_whole ? 0 : 1) || depth > to->shape.rank)
+  if (depth > to->shape.rank)
     return HR_ERROR(INVALID_ARGUMENT, "index tuples must have 1 to %d elements, the last dimension of indices is %lld", to->shape.rank,
                     (long long)depth);
   if (!slices_fit(&to->shape, &indices->shape, &updates->shape)) return wrong_slices(to, indices, updates, outer, (int)depth);
-  char text[HR_SHAPE_TEXT];
-  if (to->count == 0 && depth > 0 && indices->count > 0 && updates->count > 0)
-    return HR_ERROR(INVALID_ARGUMENT, "Indices and updates specified for empty output.  indices shape: %s",
-                    hr_shape_format(&indices->shape, text));
+  HR_TRY(check_empty(to, indices, updates));
+  if (to->count == 0) return NULL;
+  if (depth == 0) return HR_ERROR(INVALID_ARGUMENT, "index tuples must have 1 to %d elements, they have none", to->shape.rank);
+  if (outer == 0)
+    return HR_ERROR(INVALID_ARGUMENT, "indices must have at least two dimensions, tuples along the last, not shape [%lld]",
+                    (long long)indices->count);
   hr_scatter_job_t job = {to, indices, updates, hr_shape_count_range(&indices->shape, 0, outer), (int)depth, true};
   return hr_scatter_run(k, hr_prepared(k), &job);
 }
@@ -115,7 +127,7 @@ static hr_status_t over_variable(hr_kernel_ctx_t* k) {
   const bool is_handle = hr_output_count(k) == 0;
   HR_TRY(hr_variable_input(k, 0, &v));
   HR_TRY(hr_scatter_begin(v, is_handle, ((const hr_scatter_t*)hr_prepared(k))->type));
-  hr_status_t status = scatter_tuples(k, &v->value, hr_input(k, 1), hr_input(k, 2), false);
+  hr_status_t status = scatter_tuples(k, &v->value, hr_input(k, 1), hr_input(k, 2));
   hr_variable_end_write(v);
   if (!status && !is_handle) hr_output_ref(k, 0, v);
   return status;
@@ -128,7 +140,7 @@ static hr_status_t over_zeros(hr_kernel_ctx_t* k) {
   HR_TRY(hr_tensor_to_shape(hr_input(k, 2), &shape));
   HR_TRY(hr_output(k, 0, &shape, &to));
   if (to->count && hr_dtype_is_plain(to->dtype)) memset(to->data, 0, hr_tensor_bytes(to));
-  return scatter_tuples(k, to, hr_input(k, 0), hr_input(k, 1), true);
+  return scatter_tuples(k, to, hr_input(k, 0), hr_input(k, 1));
 }
 
 static hr_status_t over_tensor(hr_kernel_ctx_t* k) {
@@ -136,7 +148,7 @@ static hr_status_t over_tensor(hr_kernel_ctx_t* k) {
   hr_tensor_t* to;
   HR_TRY(hr_output_take(k, 0, 0, &from->shape, &to));
   if (to->data != from->data) HR_TRY(hr_tensor_copy_elements(to, 0, from, 0, from->count));
-  return scatter_tuples(k, to, hr_input(k, 1), hr_input(k, 2), true);
+  return scatter_tuples(k, to, hr_input(k, 1), hr_input(k, 2));
 }
 
 /* 3. gradients */

@@ -19,15 +19,18 @@ static hr_status_t infer_handle(hr_infer_t* s) { /* a scalar handle; what it hol
   return NULL;
 }
 
-static hr_status_t infer_read(hr_infer_t* s) {
+hr_status_t hr_variable_infer_held(hr_infer_t* s, hr_dtype_t wanted, const hr_pshape_t** out) {
   hr_dtype_t held;
-  const hr_pshape_t* shape;
-  const hr_dtype_t wanted = hr_attrs_type(hr_infer_attrs(s), "dtype");
   HR_TRY(hr_infer_want_rank(s, 0, 0, NULL));
-  hr_infer_handle(s, 0, &held, &shape);
-  if (held != HR_DTYPE_INVALID && held != wanted)
-    return HR_ERROR(INVALID_ARGUMENT, "trying to read a variable with the wrong dtype: expected %s, it holds %s",
-                    hr_dtype_name((int)wanted), hr_dtype_name((int)held));
+  hr_infer_handle(s, 0, &held, out);
+  if (held == HR_DTYPE_INVALID || held == wanted) return NULL;
+  return HR_ERROR(INVALID_ARGUMENT, "trying to read a variable with the wrong dtype: expected %s, it holds %s", hr_dtype_name((int)wanted),
+                  hr_dtype_name((int)held));
+}
+
+static hr_status_t infer_read(hr_infer_t* s) {
+  const hr_pshape_t* shape;
+  HR_TRY(hr_variable_infer_held(s, hr_attrs_type(hr_infer_attrs(s), "dtype"), &shape));
   if (shape) hr_infer_set(s, 0, shape);
   return NULL;
 }
@@ -49,7 +52,9 @@ static hr_status_t make_variable(void* arg, hr_resource_t** out) {
   const make_t* m = arg;
   hr_variable_t* v;
   HR_TRY(hr_variable_create(m->dtype, m->shown, &v));
-  v->has_declared = m->declared && hr_pshape_to_shape(m->declared, &v->declared);
+  v->has_declared = m->declared;
+  v->declared = hr_shape_scalar(); /* also of a variable of unknown rank, as in TensorFlow */
+  if (m->declared && m->declared->rank >= 0) (void)hr_pshape_to_shape(m->declared, &v->declared);
   *out = &v->base;
   return NULL;
 }
@@ -78,7 +83,14 @@ static hr_status_t find_variable(hr_prepare_ctx_t* p, bool is_ref, hr_variable_t
   return NULL;
 }
 
-static hr_status_t variable_state(hr_prepare_ctx_t* p, void* state) { return find_variable(p, true, state); }
+static hr_status_t variable_state(hr_prepare_ctx_t* p, void* state) {
+  char text[HR_SHAPE_TEXT];
+  hr_shape_t known;
+  const hr_pshape_t* declared = hr_attrs_shape(p->attrs, "shape");
+  if (declared->rank >= 0 && !hr_pshape_to_shape(declared, &known))
+    return HR_ERROR(INVALID_ARGUMENT, "Shape %s is not fully defined (attr shape)", hr_pshape_format(declared, text));
+  return find_variable(p, true, state);
+}
 static void variable_drop(void* state) { hr_resource_release(*(hr_resource_t**)state); }
 static hr_status_t variable(hr_kernel_ctx_t* k) {
   hr_output_ref(k, 0, *(hr_variable_t**)hr_state(k));

@@ -18,6 +18,23 @@ static const rule_t rules[RULE_COUNT] = {
 #include "ops/train/no_rows.h"
 #include "ops/train/train.def"
 };
+/* What TensorFlow asks of a rule's hyperparameters, in their order ("": nothing), and whether a row must have elements. Ftrl's are asked in
+ * sparse forms alone. */
+typedef enum { ANY, ABOVE_ZERO, ABOVE_ZERO_OR_BY_LR, NOT_BELOW_ZERO, NOT_ABOVE_ZERO } range_t;
+typedef struct { const char* name; range_t range; } limit_t;
+typedef struct { bool row_has_elements, if_dense; limit_t limits[HR_UPDATE_HYPER]; } demands_t;
+#define L1 {"l1 regularization strength", NOT_BELOW_ZERO}
+#define L2 {"l2 regularization strength", NOT_BELOW_ZERO}
+#define SHRINKAGE {"l2 shrinkage regularization strength", NOT_BELOW_ZERO}
+static const demands_t demands[RULE_COUNT] = {
+    [RULE_Adagrad] = {true, false, {{0}}},
+    [RULE_AdagradV2] = {true, false, {{0}}},
+    [RULE_AdagradDA] = {true, false, {{0}}},
+    [RULE_ProximalGradientDescent] = {true, false, {{0}}},
+    [RULE_ProximalAdagrad] = {true, true, {{"lr", ABOVE_ZERO}, L1, L2}},
+    [RULE_Ftrl] = {true, false, {{"lr", ABOVE_ZERO_OR_BY_LR}, L1, L2, {"lr_power", NOT_ABOVE_ZERO}}},
+    [RULE_FtrlV2] = {true, false, {{"lr", ABOVE_ZERO_OR_BY_LR}, L1, L2, SHRINKAGE, {"lr_power", NOT_ABOVE_ZERO}}},
+};
 /* What a kernel row knows: the rule, whether `indices` follow the gradient, whether the variables are handles. */
 typedef struct { const rule_t* rule; bool sparse, handles; } form_t;
 static int scalars_of(const form_t* f, int inputs) { return inputs - f->rule->slots - (f->sparse ? 3 : 2); } /* hyperparameters */
@@ -169,11 +186,12 @@ static void run_elements(const step_t* s, int64_t from, int64_t grad_from, int64
   void* at[HR_UPDATE_VARIABLES];
   const update_t* u = s->u;
   const char* grad = s->grad + (size_t)grad_from * s->size;
+  const hr_update_how_t how = {u->flag, u->form.sparse, u->form.sparse && s->row > 1};
   for (int i = 0; i < s->count; ++i) at[i] = s->at[i] + (size_t)from * s->size;
   if (s->size == 2 && (u->form.rule->rule == RULE_Ftrl || u->form.rule->rule == RULE_FtrlV2))
-    hr_update_ftrl_narrow(u->type == HR_BF16, u->form.rule->rule == RULE_FtrlV2, at, grad, s->hyper, u->flag, n);
-  else if (s->size == 2) hr_update_narrow(u->loop, u->type == HR_BF16, s->count, at, grad, s->hyper, u->flag, n);
-  else u->loop(at, grad, s->hyper, u->flag, n);
+    hr_update_ftrl_narrow(u->type == HR_BF16, u->form.rule->rule == RULE_FtrlV2, at, grad, s->hyper, how, n);
+  else if (s->size == 2) hr_update_narrow(u->loop, u->type == HR_BF16, s->count, at, grad, s->hyper, how, n);
+  else u->loop(at, grad, s->hyper, how, n);
 }
 
 static hr_status_t dense_chunk(void* arg, int64_t begin, int64_t end, int chunk) {
@@ -201,12 +219,34 @@ static hr_status_t run_dense(hr_kernel_ctx_t* k, step_t* s, const hr_tensor_t* g
   return hr_parallel(k, grad->count, cost_of_element(s), dense_chunk, s);
 }
 
-/* The power that Ftrl takes an accumulator to must not be positive; TensorFlow asks that of the sparse forms alone. */
-static hr_status_t check_power(const step_t* s) {
-  const int last = s->u->scalars - 1;
-  if (s->u->form.rule->rule != RULE_Ftrl && s->u->form.rule->rule != RULE_FtrlV2) return NULL;
-  const double power = s->u->type == HR_F64 ? s->hyper[last] : (double)((const float*)s->hyper)[last];
-  return power <= 0 ? NULL : HR_ERROR(INVALID_ARGUMENT, "lr_power must not be positive, it is %g", power);
+/* NaN is in no range. */
+static bool in_range(range_t range, double v, bool by_lr) {
+  switch (range) {
+    case ANY: return true;
+    case ABOVE_ZERO: return v > 0;
+    case ABOVE_ZERO_OR_BY_LR: return v > 0 || (by_lr && v == 0);
+    case NOT_BELOW_ZERO: return v >= 0;
+    default: return v <= 0;
+  }
+}
+
+static const char* range_text(range_t range) {
+  static const char* const texts[] = {[ABOVE_ZERO] = "positive scalar", [NOT_BELOW_ZERO] = "non-negative scalar",
+                                      [ABOVE_ZERO_OR_BY_LR] = "positive scalar (or zero if multiply_linear_by_lr is set)",
+                                      [NOT_ABOVE_ZERO] = "non-positive scalar"};
+  return texts[range];
+}
+
+static hr_status_t check_hyper(const step_t* s) {
+  const demands_t* d = &demands[s->u->form.rule->rule];
+  if (!s->u->form.sparse && !d->if_dense) return NULL;
+  for (int i = 0; i < s->u->scalars; ++i) {
+    const limit_t* limit = &d->limits[i];
+    const double v = s->u->type == HR_F64 ? s->hyper[i] : (double)((const float*)s->hyper)[i];
+    if (limit->range != ANY && !in_range(limit->range, v, s->u->flag))
+      return HR_ERROR(INVALID_ARGUMENT, "%s is not a %s: it is %g", limit->name, range_text(limit->range), v);
+  }
+  return NULL;
 }
 
 static hr_status_t check_sparse(const step_t* s, const hr_tensor_t* grad) {
@@ -220,6 +260,8 @@ static hr_status_t check_sparse(const step_t* s, const hr_tensor_t* grad) {
   if (grad->shape.dims[0] != indices->count)
     return HR_ERROR(INVALID_ARGUMENT, "the gradient has %lld rows for %lld indices", (long long)grad->shape.dims[0],
                     (long long)indices->count);
+  if (demands[s->u->form.rule->rule].row_has_elements && hr_shape_count_range(&var->shape, 1, var->shape.rank) == 0)
+    return HR_ERROR(INVALID_ARGUMENT, "Inner dimension should be greater than zero.");
   for (int64_t i = 0; i < indices->count; ++i) {
     const int64_t row = hr_tensor_index_at(indices, i);
     if (row < 0 || row >= var->shape.dims[0])
@@ -231,7 +273,6 @@ static hr_status_t check_sparse(const step_t* s, const hr_tensor_t* grad) {
 
 static hr_status_t run_sparse(hr_kernel_ctx_t* k, step_t* s, const hr_tensor_t* grad) {
   const hr_tensor_t* var = &s->variables[0]->value;
-  HR_TRY(check_power(s));
   HR_TRY(check_sparse(s, grad));
   if (grad->count == 0) return NULL;
   const int64_t rows = var->shape.dims[0];
@@ -249,6 +290,7 @@ static hr_status_t update(hr_kernel_ctx_t* k) {
   HR_TRY(read_hyper(k, u, s.hyper));
   HR_TRY(lock_all(&s));
   hr_status_t status = check_variables(&s);
+  if (!status) status = check_hyper(&s);
   if (!status) status = u->form.sparse ? run_sparse(k, &s, grad) : run_dense(k, &s, grad);
   unlock_first(&s, s.count);
   if (!status && !u->form.handles) hr_output_ref(k, 0, s.variables[0]);

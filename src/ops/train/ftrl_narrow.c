@@ -17,9 +17,15 @@ static void write_at(bool bf16, void* to, int64_t i, float x) {
 }
 
 #define R(x) rounded(bf16, x)
-typedef struct { float lr, l1, l2, shrinkage, power; bool by_lr; } ftrl_t;
+typedef struct { float lr, l1, l2, shrinkage, power; bool by_lr, in_row; } ftrl_t;
 
 static float raised(bool bf16, float x, float power) { return R(power == 0.5f ? sqrtf(x) : powf(x, power)); }
+
+/* The linear term's way back to its limit; within that there is none. */
+static float weight(const ftrl_t* f, bool bf16, float b, float limit, float pull) {
+  if (f->in_row) return R(R((b > limit ? limit : b < -limit ? -limit : b) - b) / pull);
+  return fabsf(b) > limit ? R(R((b > 0 ? limit : b < 0 ? -limit : 0) - b) / pull) : 0;
+}
 
 static void step(const ftrl_t* f, bool bf16, void* const* at, int64_t i, float g) {
   const float x = read_at(bf16, at[0], i), a = read_at(bf16, at[1], i), next = R(a + R(g * g));
@@ -35,14 +41,14 @@ static void step(const ftrl_t* f, bool bf16, void* const* at, int64_t i, float g
     limit = f->l1;
     pull = R(R(grown / f->lr) + R(2 * f->l2));
   }
-  const float towards = R((b > 0 ? limit : b < 0 ? -limit : 0) - b);
-  write_at(bf16, at[0], i, fabsf(b) > limit ? R(towards / pull) : 0);
+  write_at(bf16, at[0], i, weight(f, bf16, b, limit, pull));
   write_at(bf16, at[1], i, next);
   write_at(bf16, at[2], i, b);
 }
 
-void hr_update_ftrl_narrow(bool bf16, bool has_shrinkage, void* const* at, const void* grad, const void* hyper, bool flag, int64_t n) {
+void hr_update_ftrl_narrow(bool bf16, bool has_shrinkage, void* const* at, const void* grad, const void* hyper, hr_update_how_t how,
+                           int64_t n) {
   const float* h = hyper;
-  const ftrl_t f = {h[0], h[1], h[2], has_shrinkage ? h[3] : 0, -h[has_shrinkage ? 4 : 3], flag};
+  const ftrl_t f = {h[0], h[1], h[2], has_shrinkage ? h[3] : 0, -h[has_shrinkage ? 4 : 3], how.flag, how.in_row};
   for (int64_t i = 0; i < n; ++i) step(&f, bf16, at, i, read_at(bf16, grad, i));
 }

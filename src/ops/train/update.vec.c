@@ -24,9 +24,10 @@ static inline hr_vf64 root_f64(hr_vf64 x) { return SQRT(x); }
 
 #define ROOT(x) HR_TYPED(root)(x)
 #define SIGN(x) SELECT((x) > K(0), K(1), SELECT((x) < K(0), K(-1), (x)*K(0)))
-/* Towards zero by t; as it is when nothing is to be taken away. */
-#define SHRINK(x, t) HR_TYPED(shrink)(x, t)
+/* Towards zero by t; as it is when l1, which t was made of, takes nothing away. */
+#define SHRINK(x, t, l1) SELECT((l1) > K(0), SIGN(x) * MAX_(ABS(x) - (t), HR_ALL(0)), x)
 #define FTRL_POWER(x) (by_root ? ROOT(x) : (HR_V)POW(x, power))
+#define CLIPPED(x, low, high) SELECT((x) > (high), high, SELECT((x) < (low), low, x)) /* a NaN stays one */
 /* The leader's proximal step; `given` is the gradient that the linear term takes up. */
 #define FTRL(given)                                                                                    \
   C next = a + g * g;                                                                                  \
@@ -36,19 +37,14 @@ static inline hr_vf64 root_f64(hr_vf64 x) { return SQRT(x); }
   b += (given) * scale - (grown - FTRL_POWER(a)) / by * x;                                             \
   C limit = l1 * scale;                                                                                \
   C pull = grown / by + K(2) * l2 * scale;                                                             \
-  x = SELECT(ABS(b) > limit, (SIGN(b) * limit - b) / pull, K(0));                                      \
+  if (how.in_row) x = (CLIPPED(b, NEG(limit), limit) - b) / pull;                                      \
+  else x = SELECT(ABS(b) > limit, (SIGN(b) * limit - b) / pull, K(0));                                 \
   a = next;
 
 #define HR_UPDATE_REAL
 #include "base/simd_f32.h"
-static inline HR_V shrink_f32(HR_V x, HR_V t) {
-  return SELECT(t > K(0), SIGN(x) * MAX_(ABS(x) - t, HR_ALL(0)), x);
-}
 #include "ops/train/update.inc"
 #include "base/simd_f64.h"
-static inline HR_V shrink_f64(HR_V x, HR_V t) {
-  return SELECT(t > K(0), SIGN(x) * MAX_(ABS(x) - t, HR_ALL(0)), x);
-}
 #include "ops/train/update.inc"
 
 const hr_update_table_t HR_ISA_NAME(hr_update_vec) = {

@@ -34,7 +34,8 @@ const hr_update_table_t hr_update_complex = {
 #include "ops/train/train.def"
 };
 
-void hr_update_narrow(hr_update_t loop, bool bf16, int count, void* const* at, const void* grad, const void* hyper, bool flag, int64_t n) {
+void hr_update_narrow(hr_update_t loop, bool bf16, int count, void* const* at, const void* grad, const void* hyper, hr_update_how_t how,
+                      int64_t n) {
   float wide[HR_UPDATE_VARIABLES][HR_LOOP_BLOCK], g[HR_LOOP_BLOCK];
   void* wide_at[HR_UPDATE_VARIABLES];
   for (int v = 0; v < count; ++v) wide_at[v] = wide[v];
@@ -42,7 +43,7 @@ void hr_update_narrow(hr_update_t loop, bool bf16, int count, void* const* at, c
     const int64_t m = n - i < HR_LOOP_BLOCK ? n - i : HR_LOOP_BLOCK;
     for (int v = 0; v < count; ++v) hr_loop_widen(bf16, (const uint16_t*)at[v] + i, wide[v], m);
     hr_loop_widen(bf16, (const uint16_t*)grad + i, g, m);
-    loop(wide_at, g, hyper, flag, m);
+    loop(wide_at, g, hyper, how, m);
     for (int v = 0; v < count; ++v) hr_loop_narrow(bf16, wide[v], (uint16_t*)at[v] + i, m);
   }
 }

@@ -25,7 +25,7 @@ static number_t shrunk(number_t v, double by, double over) {
   return (by > 0 ? sign_of(x) * fmax(fabs(x) - by, 0) : x) / over;
 }
 
-static state_t ftrl(state_t s, number_t g, number_t given, const double* h, double lr_power, bool by_lr) {
+static state_t ftrl(state_t s, number_t g, number_t given, const double* h, double lr_power, bool by_lr) { /* the same in rows */
   const double lr = h[0], l1 = h[1], l2 = h[2], power = -lr_power;
   const double next = creal(s.a + g * g), grown = pow(next, power), change = grown - pow(creal(s.a), power);
   s.b += by_lr ? given * lr - change * s.x : given - change / lr * s.x;
@@ -173,7 +173,7 @@ static void fill(hr_dtype_t t, int rule, int64_t n) {
 
 static double difference(number_t a, number_t b) { return cabs(a - b) / fmax(1, cabs(b)); }
 
-static void check_step(int rule, hr_dtype_t t, int64_t n, const double* h, bool flag, hr_update_t loop, double tolerance) {
+static void check_step(int rule, hr_dtype_t t, int64_t n, const double* h, hr_update_how_t how, hr_update_t loop, double tolerance) {
   static state_t want[MOST];
   double complex hyper[HYPER]; /* room for any type */
   const hr_dtype_t narrowest = t == HR_F16 || t == HR_BF16 ? HR_F32 : t;
@@ -181,13 +181,13 @@ static void check_step(int rule, hr_dtype_t t, int64_t n, const double* h, bool 
   for (int i = 0; i < HYPER; ++i) put(narrowest, hyper, i, h[i]);
   for (int64_t i = 0; i < n; ++i) {
     const state_t s = {element(t, bench.at[0], i), element(t, bench.at[1], i), element(t, bench.at[2], i), element(t, bench.at[3], i)};
-    want[i] = stepped(rule, s, element(t, bench.grad, i), h, flag);
+    want[i] = stepped(rule, s, element(t, bench.grad, i), h, how.flag);
   }
   number_t kept[1 + SLOTS];
   for (int v = 0; v < 1 + SLOTS; ++v) kept[v] = element(t, bench.at[v], n);
-  if (narrowest == t) loop(bench.places, bench.grad, hyper, flag, n);
-  else if (is_ftrl(rule)) hr_update_ftrl_narrow(t == HR_BF16, rule == RULE_FtrlV2, bench.places, bench.grad, hyper, flag, n);
-  else hr_update_narrow(loop, t == HR_BF16, 1 + SLOTS, bench.places, bench.grad, hyper, flag, n);
+  if (narrowest == t) loop(bench.places, bench.grad, hyper, how, n);
+  else if (is_ftrl(rule)) hr_update_ftrl_narrow(t == HR_BF16, rule == RULE_FtrlV2, bench.places, bench.grad, hyper, how, n);
+  else hr_update_narrow(loop, t == HR_BF16, 1 + SLOTS, bench.places, bench.grad, hyper, how, n);
   double worst = 0;
   for (int64_t i = 0; i < n; ++i) {
     const number_t wanted[1 + SLOTS] = {want[i].x, want[i].a, want[i].b, want[i].c};
@@ -195,8 +195,8 @@ static void check_step(int rule, hr_dtype_t t, int64_t n, const double* h, bool 
   }
   for (int v = 0; v < 1 + SLOTS; ++v) HR_CHECK(kept[v] == element(t, bench.at[v], n));
   if (!(worst <= tolerance))
-    hr_test_fail(__FILE__, __LINE__, "%s of %s, %d elements, flag %d: differs by %g", rule_names[rule], hr_dtype_name((int)t), (int)n, flag,
-                 worst);
+    hr_test_fail(__FILE__, __LINE__, "%s of %s, %d elements, flag %d: differs by %g", rule_names[rule], hr_dtype_name((int)t), (int)n,
+                 how.flag, worst);
 }
 
 /* --- rules ---------------------------------------------------------------------------------------------------------------------------- */
@@ -211,14 +211,17 @@ static void choose_hyper(int rule, int form, double h[HYPER]) {
   if (form & 2 && shrinks) h[1] = 0;
 }
 
+/* The formulas of rows are others, and the same in plain cases. */
+static hr_update_how_t how_of(int form) { return (hr_update_how_t){form & 4, form & 8, form & 8}; }
+
 static void check_type(hr_dtype_t t, const hr_update_table_t* table, bool wide, double tolerance) {
   static const int64_t lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33};
   for (int rule = 0; rule < RULE_COUNT; ++rule)
-    for (int form = 0; form < 8 && (*table)[rule][wide]; ++form)
+    for (int form = 0; form < 16 && (*table)[rule][wide]; ++form)
       for (size_t l = 0; l < sizeof lengths / sizeof *lengths; ++l) {
         double h[HYPER];
         choose_hyper(rule, form, h);
-        check_step(rule, t, lengths[l], h, form & 4, (*table)[rule][wide], tolerance);
+        check_step(rule, t, lengths[l], h, how_of(form), (*table)[rule][wide], tolerance);
       }
 }
 
@@ -246,13 +249,34 @@ HR_TEST(rules_of_narrow_floats) {
   static const int64_t lengths[] = {1, 255, 256, 257, 512, 513, 700};
   for (int bf16 = 0; bf16 < 2; ++bf16)
     for (int rule = 0; rule < RULE_COUNT; ++rule)
-      for (int form = 0; form < 8; ++form)
+      for (int form = 0; form < 16; ++form)
         for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l += is_ftrl(rule) ? 4 : 1) {
           double h[HYPER];
           choose_hyper(rule, form, h);
-          check_step(rule, bf16 ? HR_BF16 : HR_F16, lengths[l], h, form & 4, (*table_of((int)hr_isa_best()))[rule][0],
+          check_step(rule, bf16 ? HR_BF16 : HR_F16, lengths[l], h, how_of(form), (*table_of((int)hr_isa_best()))[rule][0],
                      (bf16 ? 8e-3 : 1e-3) * (is_ftrl(rule) ? 10 : 1));
         }
+}
+
+/* What a rule makes of one element, which is dense, of a row of one element, or of a longer row. */
+static double one_step(int rule, int form, double x, double a, double b, double g, const double* h) {
+  double variable = x, first = a, second = b, hyper[HYPER];
+  void* const places[1 + SLOTS] = {&variable, &first, &second, NULL};
+  memcpy(hyper, h, sizeof hyper);
+  hr_update_vec_sse2[rule][true](places, &g, hyper, (hr_update_how_t){false, form > 0, form > 1}, 1);
+  return variable;
+}
+
+HR_TEST(rows_have_formulas_of_their_own) { /* TensorFlow's answers */
+  const double no_step[HYPER] = {1, 0.5, 1, 0}, back[HYPER] = {1, 0.5, 1, -1}, endless[HYPER] = {1, 0, 0, -INFINITY};
+  HR_CHECK(fabs(one_step(RULE_AdagradDA, 0, 1, 0.5, 1, 0.5, no_step) + 0.8944271909999159) < 1e-12);
+  HR_CHECK(fabs(one_step(RULE_AdagradDA, 1, 1, 0.5, 1, 0.5, no_step) + 0.8944271909999159) < 1e-12);
+  HR_CHECK(isnan(one_step(RULE_AdagradDA, 2, 1, 0.5, 1, 0.5, no_step)));
+  HR_CHECK(one_step(RULE_AdagradDA, 2, 1, 0.5, 1, 0.5, back) == 0);
+  HR_CHECK(one_step(RULE_AdagradDA, 1, 1, 0.5, 1, 0.5, back) != 0);
+  HR_CHECK(one_step(RULE_Ftrl, 0, 1, 3, 1, 1, endless) == 0);
+  HR_CHECK(isnan(one_step(RULE_Ftrl, 1, 1, 3, 1, 1, endless)));
+  HR_CHECK(isnan(one_step(RULE_Ftrl, 2, 1, 3, 1, 1, endless)));
 }
 
 HR_TEST_MAIN()
