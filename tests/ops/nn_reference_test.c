@@ -345,4 +345,20 @@ static void check_biases(void) {
 }
 HR_TEST(biases_and_their_gradients) { each_machine(check_biases); }
 
+static TF_Tensor* float_tensor(int64_t width, double first) { /* first, 1, 2, ... */
+  TF_Tensor* t = width ? RUN_TENSOR(TF_FLOAT, 1, 1, width, 1) : RUN_TENSOR(TF_FLOAT, 1);
+  for (int64_t i = 0; i < (width ? width : 1); ++i) run_put(t, i, i ? (double)i : first);
+  return t;
+}
+
+/* The sums begin at the first value; they must not when it is infinite. */
+HR_TEST(the_mean_of_an_infinite_value) {
+  for (int sign = -1; sign <= 1; sign += 2) {
+    run_op_t got = RUN_OP("FusedBatchNormV3", "", float_tensor(3, sign * INFINITY), float_tensor(0, 1), float_tensor(0, 0),
+                          RUN_TENSOR(TF_FLOAT, 0), RUN_TENSOR(TF_FLOAT, 0));
+    run_check(&got, 1, TF_FLOAT, 1, (const double[]){sign * INFINITY}, 0, "mean");
+    run_free(&got);
+  }
+}
+
 HR_TEST_MAIN()

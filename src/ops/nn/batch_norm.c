@@ -178,10 +178,10 @@ static hr_status_t want_channels(hr_kernel_ctx_t* k, int first, int last, const 
   return NULL;
 }
 
-/* Mean and plain variance of the batch. The pivot (the first value of each channel) keeps the squares small. */
+/* Mean and plain variance of the batch. The pivot (the first value of each channel, where it is finite) keeps the squares small. */
 static hr_status_t batch_stats(hr_kernel_ctx_t* k, norm_job_t* j, float* mean, float* variance) {
   const double count = (double)j->outer * (double)j->inner;
-  for (int64_t c = 0; c < j->channels; ++c) mean[c] = j->x[c * j->inner];
+  for (int64_t c = 0; c < j->channels; ++c) mean[c] = isfinite(j->x[c * j->inner]) ? j->x[c * j->inner] : 0;
   j->pivot = mean;
   HR_TRY(sum_all(k, j));
   for (int64_t c = 0; c < j->channels; ++c) {

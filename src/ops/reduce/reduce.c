@@ -208,7 +208,7 @@ static hr_status_t run_nest(hr_kernel_ctx_t* k, nest_t* n) {
   return kept_chunk(n, 0, lines, 0);
 }
 
-/* MEAN: each result over the number of elements; integers divide toward zero. */
+/* MEAN: each result over the number of elements; integers divide toward zero. Of nothing: NaN, but 0 of integers and complex numbers. */
 #define DIVIDE(T, values, zero)                                                                                         \
   do {                                                                                                                  \
     for (int64_t i = 0; i < (values); ++i) ((T*)acc)[i] = (T)n ? (T)(((T*)acc)[i] / (T)n) : (T)(zero);                  \
@@ -217,8 +217,8 @@ static void divide(hr_dtype_t type, void* acc, int64_t count, int64_t n) {
   switch (type) {
     case HR_F32: DIVIDE(float, count, NAN); break;
     case HR_F64: DIVIDE(double, count, NAN); break;
-    case HR_C64: DIVIDE(float, 2 * count, NAN); break;
-    case HR_C128: DIVIDE(double, 2 * count, NAN); break;
+    case HR_C64: DIVIDE(float, 2 * count, 0); break;
+    case HR_C128: DIVIDE(double, 2 * count, 0); break;
     case HR_I64: DIVIDE(int64_t, count, 0); break;
     default: DIVIDE(uint64_t, count, 0); break;
   }

@@ -24,7 +24,7 @@ static hr_status_t check_entries(const hr_tensor_t* indices, const hr_tensor_t* 
   if (indices->count != ids->count)
     return HR_ERROR(INVALID_ARGUMENT, "segment_ids and indices should have same size: %lld indices, %lld segment "
                     "ids", (long long)indices->count, (long long)ids->count);
-  for (int64_t i = 0; i < ids->count; ++i) {
+  for (int64_t i = 0; rows > 0 && i < ids->count; ++i) { /* an output without rows: nothing is written, TensorFlow looks at nothing */
     const int64_t at = hr_tensor_index_at(indices, i), id = hr_tensor_index_at(ids, i);
     if (at < 0 || at >= rows)
       return HR_ERROR(INVALID_ARGUMENT, "Index %lld out of range [0, %lld) (number %lld)", (long long)at, (long long)rows, (long long)i);

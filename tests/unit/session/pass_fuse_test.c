@@ -217,7 +217,6 @@ HR_TEST(what_follows_a_product) {
   s = product_base(), check_fused(&s, maker_2(s.g, "Add", "y", s.b, s.m), "BiasAdd,");
   s = product_base(), check_fused(&s, maker_2(s.g, "Sub", "y", s.m, s.b), "");
   s = product_base(), check_fused(&s, bias_add(&s, s.m, "NHWC"), "BiasAdd,");
-  s = product_base(), check_fused(&s, bias_add(&s, s.m, "NCHW"), "");
   s = product_base(), check_fused(&s, maker_2(s.g, "AddV2", "y", s.m, s.other), ""); /* a matrix is no bias */
   s = product_base(), check_fused(&s, maker_2(s.g, "AddV2", "y", s.m, noise_const(s.g, "row", NOISE(3, 1, 5))), "");
   s = product_base(), check_fused(&s, maker_1(s.g, "Relu", "y", bias_add(&s, s.m, "NHWC")), "BiasAdd,Relu,");
