@@ -83,7 +83,7 @@ hr_status_t hr_window_refuse_surplus(const hr_node_attrs_t* attrs) {
   return HR_ERROR(INVALID_ARGUMENT, "explicit_paddings has %d values, but padding is %.*s", count, HR_STR_ARG(padding));
 }
 
-/* TensorFlow's filter gradients call all of it invalid, and its pooling whatever has channels first. */
+/* TensorFlow's filter gradients and depthwise convolutions call all of it invalid, and its pooling whatever has channels first. */
 static hr_code_t code_of_reach(const hr_window_t* w) {
   const bool pooling = w->rank == 5 || w->reach == HR_WINDOW_LAYER || w->reach == HR_WINDOW_DEPTH;
   return w->reach == HR_WINDOW_FILTER || (pooling && w->channels_first) ? HR_INVALID_ARGUMENT : HR_UNIMPLEMENTED;

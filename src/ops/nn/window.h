@@ -11,7 +11,8 @@
 enum { HR_WINDOW_AXES = 5 };
 typedef enum { HR_WINDOW_SAME, HR_WINDOW_VALID, HR_WINDOW_EXPLICIT } hr_window_padding_t;
 
-/* How far a window may reach. FILTER: as SPACE, of a filter's gradient. LAYER: over space, and its step over channels means nothing
+/* How far a window may reach. FILTER: as SPACE, of a filter's gradient and of depthwise
+ * convolutions, whose refusals have another code. LAYER: over space, and its step over channels means nothing
  * (AvgPool). DEPTH: over channels too, whose step counts where the window has several of them (MaxPool). */
 typedef enum { HR_WINDOW_SPACE, HR_WINDOW_FILTER, HR_WINDOW_LAYER, HR_WINDOW_DEPTH } hr_window_reach_t;
 

@@ -5,8 +5,8 @@
  *
  * and its two gradients, Conv2DBackpropInput and Conv2DBackpropFilter, which are each other's gradients too. All data formats, paddings,
  * dilations and groups run (TensorFlow's plain kernels have NHWC and no dilated gradients). */
-#include "op/grad_ctx.h"
 #include "ops/nn/conv2d/conv2d.h"
+#include "ops/nn/conv2d/gradients.h"
 
 extern const hr_op_t hr_op_Conv2D, hr_op_Conv2DBackpropInput, hr_op_Conv2DBackpropFilter;
 
@@ -68,32 +68,11 @@ static hr_status_t compute_filter_gradient(hr_kernel_ctx_t* k) {
   return hr_conv2d_run(k, &d, &(hr_conv2d_operands_t){data, dy, NULL, df}, m);
 }
 
-/* 2. gradients: the attrs are handed on as they are */
-static hr_value_t emit_like(hr_grad_ctx_t* g, const char* op, int count, const hr_value_t* inputs) {
-  static const char* const names[] = {"strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"};
-  enum { NAMES = sizeof names / sizeof *names };
-  hr_named_attr_t attrs[NAMES];
-  for (int i = 0; i < NAMES; ++i) attrs[i] = hr_at(names[i], *hr_attrs_find(hr_grad_attrs(g), names[i]));
-  return hr_emit(g, op, count, inputs, NAMES, attrs);
-}
-
-static void conv2d_grad(hr_grad_ctx_t* g) {
-  hr_value_t x = hr_grad_input(g, 0), f = hr_grad_input(g, 1), dy = hr_grad_upstream(g, 0);
-  if (hr_grad_wanted(g, 0)) hr_grad_give(g, 0, emit_like(g, "Conv2DBackpropInput", HR_VALUES(hr_emit_shape(g, x), f, dy)));
-  if (hr_grad_wanted(g, 1)) hr_grad_give(g, 1, emit_like(g, "Conv2DBackpropFilter", HR_VALUES(x, hr_emit_shape(g, f), dy)));
-}
-
-static void input_gradient_grad(hr_grad_ctx_t* g) { /* linear in filter and out_backprop */
-  hr_value_t f = hr_grad_input(g, 1), dy = hr_grad_input(g, 2), up = hr_grad_upstream(g, 0);
-  if (hr_grad_wanted(g, 1)) hr_grad_give(g, 1, emit_like(g, "Conv2DBackpropFilter", HR_VALUES(up, hr_emit_shape(g, f), dy)));
-  if (hr_grad_wanted(g, 2)) hr_grad_give(g, 2, emit_like(g, "Conv2D", HR_VALUES(up, f)));
-}
-
-static void filter_gradient_grad(hr_grad_ctx_t* g) { /* linear in input and out_backprop */
-  hr_value_t x = hr_grad_input(g, 0), dy = hr_grad_input(g, 2), up = hr_grad_upstream(g, 0);
-  if (hr_grad_wanted(g, 0)) hr_grad_give(g, 0, emit_like(g, "Conv2DBackpropInput", HR_VALUES(hr_emit_shape(g, x), up, dy)));
-  if (hr_grad_wanted(g, 2)) hr_grad_give(g, 2, emit_like(g, "Conv2D", HR_VALUES(x, up)));
-}
+/* 2. gradients */
+static const hr_conv2d_names_t names = {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"};
+static void conv2d_grad(hr_grad_ctx_t* g) { hr_conv2d_grad(g, &names); }
+static void input_gradient_grad(hr_grad_ctx_t* g) { hr_conv2d_input_grad(g, &names); }
+static void filter_gradient_grad(hr_grad_ctx_t* g) { hr_conv2d_filter_grad(g, &names); }
 
 /* 3. definitions */
 #define CONV_ATTRS                                                                                                                     \
