@@ -38,9 +38,21 @@ static hr_status_t lower_call(lower_t* l, const char* rest, const hr_func_attr_t
   return hr_expand_push(l->x, out, 1, l->level);
 }
 
-/* A bool scalar of any condition. */
+/* Whether TensorFlow would put the node's dataflow form in its place too; it is stricter there than its kernels are. */
+static bool is_told_to_lower(const hr_node_t* n) {
+  const hr_attr_t* lowers = hr_attrs_find(&n->attrs, "_lower_using_switch_merge");
+  return lowers && lowers->kind == HR_ATTR_BOOL && !lowers->is_list && lowers->u.b;
+}
+
+/* A bool scalar of any condition; or the condition, which must be one, as the step will find. */
 static hr_status_t lower_truth(lower_t* l, hr_value_t cond, hr_value_t* out) {
+  const int type = (int)hr_dtype_base(hr_value_type(cond));
   *out = cond;
+  if (is_told_to_lower(l->node)) {
+    if (type == HR_BOOL) return NULL;
+    return HR_ERROR(INVALID_ARGUMENT, "the condition is a %s; it must be a bool where the node has _lower_using_switch_merge",
+                    hr_dtype_name(type));
+  }
   if (hr_dtype_base(hr_value_type(cond)) == HR_BOOL && hr_value_shape(cond)->rank == 0) return NULL;
   return lower_add1(l, "ToBool", "truth", cond, NULL, out);
 }
@@ -243,10 +255,9 @@ static hr_status_t enter_one(lower_t* l, hr_value_t v, int64_t parallel, bool st
 /* How many iterations may run at once. TensorFlow looks only where it is told to lower the loop; elsewhere any number will do. */
 static hr_status_t while_parallel(const hr_node_t* n, int64_t* out) {
   const hr_attr_t* parallel = hr_attrs_find(&n->attrs, "parallel_iterations");
-  const hr_attr_t* lowers = hr_attrs_find(&n->attrs, "_lower_using_switch_merge");
   const bool given = parallel && parallel->kind == HR_ATTR_INT;
   *out = given && parallel->u.i > 0 ? parallel->u.i : 10;
-  if (given && parallel->u.i <= 0 && lowers && lowers->kind == HR_ATTR_BOOL && lowers->u.b)
+  if (given && parallel->u.i <= 0 && is_told_to_lower(n))
     return HR_ERROR(INVALID_ARGUMENT, "parallel_iterations must be > 0, not %lld", (long long)parallel->u.i);
   return NULL;
 }
@@ -282,7 +293,7 @@ static hr_status_t while_ask(lower_t* l, while_t* w) {
     return HR_ERROR(INVALID_ARGUMENT, "Expected a single scalar output of the loop's condition '%.*s', got %d tensors", HR_STR_ARG(f->name),
                     count);
   HR_TRY(lower_call(l, "cond", f, w->merges, n->input_count, w->merges[w->pivot].node, types, 1, &call));
-  HR_TRY(lower_add1(l, "ToBool", "truth", (hr_value_t){call, 0}, NULL, &truth));
+  HR_TRY(lower_truth(l, (hr_value_t){call, 0}, &truth));
   return lower_add(l, "LoopCond", "loop_cond", &truth, 1, NULL, &w->cond);
 }
 

@@ -21,11 +21,14 @@ static hr_status_t infer_to(hr_infer_t* s) {
   hr_infer_set(s, 0, to);
   if (x->rank < 0 || to->rank < 0) return NULL;
   if (x->rank > to->rank) return cannot_broadcast(hr_pshape_format(x, a), hr_pshape_format(to, b));
+  int64_t dims[254];
+  for (int d = 0; d < to->rank; ++d) dims[d] = to->dims[d];
   for (int d = 1; d <= x->rank; ++d) {
     const int64_t have = hr_infer_dim(x, -d), want = hr_infer_dim(to, -d);
     if (have >= 0 && want >= 0 && have != 1 && have != want) return cannot_broadcast(hr_pshape_format(x, a), hr_pshape_format(to, b));
+    if (want < 0 && have > 1) dims[to->rank - d] = have; /* only a size of 1 can become another */
   }
-  return NULL;
+  return hr_infer_set_dims(s, 0, to->rank, dims);
 }
 
 static hr_status_t infer_args(hr_infer_t* s) {

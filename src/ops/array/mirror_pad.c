@@ -156,6 +156,9 @@ static hr_status_t mirror_pad_grad(hr_kernel_ctx_t* k) {
   hr_shape_copy(&inside, &dy->shape);
   for (int d = 0; d < inside.rank; ++d) {
     inside.dims[d] -= p.before[d] + p.after[d];
+    if (inside.dims[d] <= 0)
+      return HR_ERROR(INVALID_ARGUMENT, "Total paddings must be less than the input dimension size: %lld of %lld in dimension %d",
+                      (long long)(p.before[d] + p.after[d]), (long long)dy->shape.dims[d], d);
     HR_TRY(check_frame(d, inside.dims[d], p.before[d], p.after[d], mirror->offset));
   }
   HR_TRY(hr_shape_check(&inside));

@@ -86,8 +86,7 @@ static hr_status_t squeeze_mask(const int64_t* axes, int count, int rank, uint32
 /* 2. shapes */
 static hr_status_t infer_reshape(hr_infer_t* s) {
   const hr_pshape_t *from = hr_infer_input(s, 0), *to;
-  const hr_pshape_t* list = hr_infer_input(s, 1);
-  if (list->rank > 1) return HR_ERROR(INVALID_ARGUMENT, "the new shape must be a vector of sizes, not of rank %d", list->rank);
+  HR_TRY(hr_infer_want_rank(s, 1, 1, NULL));
   HR_TRY(hr_infer_const_as_shape(s, 1, &to));
   hr_shape_t wanted, known;
   if (to->rank >= 0 && to->rank <= HR_MAX_RANK && hr_infer_const(s, 1) &&

@@ -99,17 +99,17 @@ static hr_status_t reverse_flags(hr_kernel_ctx_t* k) {
   if (x->shape.rank == 0) return reverse_axes(k, 0); /* whatever the flags */
   HR_TRY(hr_want_vector(k, 1, "dims"));
   if (x->shape.dims[0] == 0) return HR_ERROR(INVALID_ARGUMENT, "Invalid input first dimension. Found 0; ReverseV2 takes such an input");
-  if (x->shape.rank > MOST_FLAGS)
-    return HR_ERROR(UNIMPLEMENTED, "reverse of rank %d; at most %d is supported, ReverseV2 takes more", (int)x->shape.rank, MOST_FLAGS);
   if (flags->count != x->shape.rank)
     return HR_ERROR(INVALID_ARGUMENT, "dims has %lld flags for an input of rank %d", (long long)flags->count, (int)x->shape.rank);
+  if (x->shape.rank > MOST_FLAGS)
+    return HR_ERROR(UNIMPLEMENTED, "reverse of rank %d; at most %d is supported, ReverseV2 takes more", (int)x->shape.rank, MOST_FLAGS);
   for (int d = 0; d < x->shape.rank; ++d) mask |= (uint32_t)((const bool*)flags->data)[d] << d;
   return reverse_axes(k, mask);
 }
 
 static hr_status_t reverse_list(hr_kernel_ctx_t* k) {
   uint32_t mask;
-  if (hr_input(k, 0)->shape.rank == 0) return reverse_axes(k, 0); /* whatever the axes */
+  if (hr_input(k, 0)->shape.rank == 0 || hr_input(k, 0)->count == 0) return reverse_axes(k, 0); /* whatever the axes */
   HR_TRY(hr_want_vector(k, 1, "axis"));
   HR_TRY(listed_axes(hr_input(k, 1), hr_input(k, 0)->shape.rank, &mask));
   return reverse_axes(k, mask);

@@ -25,17 +25,17 @@ static hr_status_t set_rows(hr_infer_t* s, int64_t rows, const hr_pshape_t* rest
 static hr_status_t infer_gather(hr_infer_t* s) {
   const hr_pshape_t* indices;
   HR_TRY(hr_infer_want_rank(s, 1, 1, &indices));
-  HR_TRY(hr_infer_want_rank(s, 2, 0, NULL));
+  HR_TRY(hr_flow_infer_flow(s, 2));
   return set_rows(s, hr_infer_dim(indices, 0), hr_attrs_shape(hr_infer_attrs(s), "element_shape"));
 }
 
 static hr_status_t infer_pack(hr_infer_t* s) {
-  HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
+  HR_TRY(hr_flow_infer_flow(s, 1));
   return set_rows(s, -1, hr_attrs_shape(hr_infer_attrs(s), "element_shape"));
 }
 
 static hr_status_t infer_concat(hr_infer_t* s) {
-  HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
+  HR_TRY(hr_flow_infer_flow(s, 1));
   HR_TRY(set_rows(s, -1, hr_attrs_shape(hr_infer_attrs(s), "element_shape_except0")));
   return hr_infer_set_vector(s, 1, -1);
 }
@@ -45,25 +45,22 @@ static hr_status_t infer_scatter(hr_infer_t* s) {
   const hr_pshape_t *shape, *value, *merged;
   HR_TRY(hr_infer_want_rank(s, 1, 1, NULL));
   HR_TRY(hr_infer_want_rank_at_least(s, 2, 1, &value));
-  HR_TRY(hr_infer_want_rank(s, 3, 0, NULL));
   hr_infer_handle(s, 0, &dtype, &shape);
   if (shape && shape->rank >= 0 && value->rank >= 0) {
     HR_TRY(hr_pshape_make(hr_infer_arena(s), value->rank - 1, value->dims + 1, &value));
     HR_TRY(hr_infer_merge(s, shape, value, &merged));
   }
-  return hr_infer_scalars(s);
+  return hr_flow_infer_flow_out(s, 3);
 }
 
 static hr_status_t infer_unpack(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank_at_least(s, 1, 1, NULL));
-  HR_TRY(hr_infer_want_rank(s, 2, 0, NULL));
-  return hr_infer_scalars(s);
+  return hr_flow_infer_flow_out(s, 2);
 }
 
 static hr_status_t infer_split(hr_infer_t* s) { /* the rank of the value is the kernel's to check, as in TensorFlow */
   HR_TRY(hr_infer_want_rank(s, 2, 1, NULL));
-  HR_TRY(hr_infer_want_rank(s, 3, 0, NULL));
-  return hr_infer_scalars(s);
+  return hr_flow_infer_flow_out(s, 3);
 }
 
 /* 2. kernels that read */

@@ -15,6 +15,16 @@ hr_status_t hr_flow_sum_prepare(hr_prepare_ctx_t* p, void* prepared) {
   return NULL;
 }
 
+hr_status_t hr_flow_infer_flow(hr_infer_t* s, int input) {
+  return hr_infer_attrs(s)->def->inputs[0].is_ref ? NULL : hr_infer_want_rank(s, input, 0, NULL);
+}
+
+hr_status_t hr_flow_infer_flow_out(hr_infer_t* s, int input) {
+  HR_TRY(hr_flow_infer_flow(s, input));
+  hr_infer_set(s, 0, hr_infer_attrs(s)->def->inputs[0].is_ref ? hr_infer_input(s, input) : &hr_pshape_scalar);
+  return NULL;
+}
+
 hr_status_t hr_flow_want_rank(const hr_kernel_ctx_t* k, int input, const char* what, int least, int most) {
   const hr_shape_t* shape = &hr_input(k, input)->shape;
   char text[HR_SHAPE_TEXT];

@@ -4,12 +4,17 @@
 #ifndef HR_OPS_FLOW_TENSOR_ARRAY_FLOW_H
 #define HR_OPS_FLOW_TENSOR_ARRAY_FLOW_H
 #include "op/grad_ctx.h"
+#include "op/infer.h"
 #include "ops/flow/tensor_array.h"
 
 /* Into *(hr_sum_loop_t*)prepared: how values of attr "T" are added; NULL when they cannot be. */
 hr_status_t hr_flow_sum_prepare(hr_prepare_ctx_t* p, void* prepared);
 /* INVALID_ARGUMENT "<what>: <shape>" unless the input's rank is in the range. */
 HR_MUST_USE hr_status_t hr_flow_want_rank(const hr_kernel_ctx_t* k, int input, const char* what, int least, int most);
+/* A flow is a scalar, but the first generation of the ops never looked. */
+HR_MUST_USE hr_status_t hr_flow_infer_flow(hr_infer_t* s, int input);
+/* Output 0 is the flow that comes in as that input. */
+HR_MUST_USE hr_status_t hr_flow_infer_flow_out(hr_infer_t* s, int input);
 /* Attr "dtype" of a reader against what the array holds. */
 HR_MUST_USE hr_status_t hr_flow_check_dtype(const hr_kernel_ctx_t* k, const hr_tensor_array_t* a);
 

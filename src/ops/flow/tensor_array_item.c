@@ -13,17 +13,16 @@ static hr_status_t infer_write(hr_infer_t* s) {
   hr_dtype_t dtype;
   const hr_pshape_t *shape, *merged;
   HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
-  HR_TRY(hr_infer_want_rank(s, 3, 0, NULL));
   hr_infer_handle(s, 0, &dtype, &shape);
   if (shape) HR_TRY(hr_infer_merge(s, shape, hr_infer_input(s, 2), &merged));
-  return hr_infer_scalars(s);
+  return hr_flow_infer_flow_out(s, 3);
 }
 
 static hr_status_t infer_read(hr_infer_t* s) {
   hr_dtype_t dtype;
   const hr_pshape_t* shape;
   HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
-  HR_TRY(hr_infer_want_rank(s, 2, 0, NULL));
+  HR_TRY(hr_flow_infer_flow(s, 2));
   hr_infer_handle(s, 0, &dtype, &shape);
   hr_infer_set(s, 0, shape ? shape : &hr_pshape_unknown);
   return NULL;

@@ -24,18 +24,12 @@ static hr_status_t infer_array(hr_infer_t* s) {
 static hr_status_t infer_gradient(hr_infer_t* s) {
   hr_dtype_t dtype;
   const hr_pshape_t* shape;
-  HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
   if (hr_infer_output_count(s) == 1) return hr_infer_set_vector(s, 0, 2);
   hr_infer_set(s, 0, &hr_pshape_scalar);
   hr_infer_set(s, 1, &hr_pshape_scalar);
   hr_infer_handle(s, 0, &dtype, &shape);
   if (dtype != HR_DTYPE_INVALID) hr_infer_set_handle(s, 0, dtype, hr_infer_input_count(s) == 2 ? shape : &hr_pshape_unknown);
   return NULL;
-}
-
-static hr_status_t infer_size(hr_infer_t* s) {
-  HR_TRY(hr_infer_want_rank(s, 1, 0, NULL));
-  return hr_infer_scalars(s);
 }
 
 /* 2. kernels */
@@ -205,11 +199,11 @@ OP(TensorArrayGradWithShape, "handle: resource; flow_in: float; shape_to_prepend
 
 static const hr_kernel_t sizes = {.host_inputs = 1, .host_outputs = 1, .compute = size_of};
 #define SIZE_DOC "how many elements the array has"
-OLD_OP(TensorArraySize, "handle: Ref(string); flow_in: float -> size: int32", "", infer_size, sizes, SIZE_DOC, .deprecated = 16,
+OLD_OP(TensorArraySize, "handle: Ref(string); flow_in: float -> size: int32", "", hr_infer_scalars, sizes, SIZE_DOC, .deprecated = 16,
        .deprecated_why = "Use TensorArraySizeV3");
-OLD_OP(TensorArraySizeV2, "handle: string; flow_in: float -> size: int32", "", infer_size, sizes, SIZE_DOC, .deprecated = 26,
+OLD_OP(TensorArraySizeV2, "handle: string; flow_in: float -> size: int32", "", hr_infer_scalars, sizes, SIZE_DOC, .deprecated = 26,
        .deprecated_why = "Use TensorArraySizeV3");
-OP(TensorArraySizeV3, "handle: resource; flow_in: float -> size: int32", "", infer_size, sizes, SIZE_DOC, );
+OP(TensorArraySizeV3, "handle: resource; flow_in: float -> size: int32", "", hr_infer_scalars, sizes, SIZE_DOC, );
 
 static const hr_kernel_t closes = {.host_inputs = 1, .compute = close_array};
 #define CLOSE_DOC "lets the elements go; later uses are refused"

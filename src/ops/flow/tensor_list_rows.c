@@ -163,6 +163,8 @@ static hr_status_t from_tensor(hr_kernel_ctx_t* k) {
   hr_handle_t* list = NULL;
   HR_TRY(want_rows(rows));
   HR_TRY(hr_tensor_list_shape_read(hr_input(k, 1), &shape));
+  hr_tensor_list_shape_t row = shape; /* there may be none that would be compared */
+  HR_TRY(hr_tensor_list_shape_merge(&row, rows->shape.rank - 1, rows->shape.dims + 1));
   HR_TRY(hr_tensor_list_create(r->type, &shape.s, rows->shape.dims[0], -1, &list));
   hr_status_t status = NULL;
   for (int64_t i = 0; i < rows->shape.dims[0] && !status; ++i) status = set_rows(list, i, rows, i, i + 1, true);
@@ -172,6 +174,7 @@ static hr_status_t from_tensor(hr_kernel_ctx_t* k) {
 static hr_status_t infer_from(hr_infer_t* s) {
   const hr_pshape_t* element;
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 1, NULL));
+  HR_TRY(hr_tensor_list_infer_stated(s, 1));
   HR_TRY(hr_tensor_list_infer_element(s, 1, -1, &element));
   const hr_pshape_t *rows = hr_infer_input(s, 0), *row;
   if (rows->rank > 0) {
@@ -222,6 +225,7 @@ static hr_status_t scatter(hr_kernel_ctx_t* k) {
 
 static hr_status_t infer_scatter(hr_infer_t* s) {
   const hr_pshape_t* element;
+  HR_TRY(hr_tensor_list_infer_stated(s, 2));
   HR_TRY(hr_tensor_list_infer_element(s, 2, -1, &element));
   hr_tensor_list_infer_list(s, element);
   return NULL;
@@ -273,6 +277,7 @@ static void grad_scatter_existing(hr_grad_ctx_t* g) {
 typedef struct {
   hr_tensor_list_shape_t *stated, *piece;
   int64_t rows;
+  bool binds; /* what is said of rows holds for those that are set too: the second version */
 } pieces_t;
 
 static const char few_axes[] = "Concat requires elements to be at least vectors, found scalars instead";
@@ -281,6 +286,9 @@ static hr_status_t pieces_add(pieces_t* p, int64_t i, const hr_shape_t* item) {
   if (item->rank == 0)
     return HR_ERROR(INVALID_ARGUMENT, "Concat saw a scalar shape at index %lld but requires at least vectors", (long long)i);
   HR_TRY(hr_tensor_list_shape_merge(p->piece, item->rank - 1, item->dims + 1));
+  if (p->binds && p->stated->s.rank > 0 && p->stated->s.dims[0] >= 0 && p->stated->s.dims[0] != item->dims[0])
+    return HR_ERROR(INVALID_ARGUMENT, "First entry of element_shape input does not match the first dim of element %lld: %lld vs. %lld",
+                    (long long)i, (long long)p->stated->s.dims[0], (long long)item->dims[0]);
   if (p->stated->s.rank < 0 || p->stated->s.dims[0] < 0) p->rows = p->rows == -1 || p->rows == item->dims[0] ? item->dims[0] : -2;
   return NULL;
 }
@@ -344,7 +352,7 @@ static hr_status_t join(hr_kernel_ctx_t* k, const hr_pshape_t* stated, const hr_
   const rows_t* r = hr_prepared(k);
   hr_handle_t* h = NULL;
   hr_tensor_list_shape_t said, piece;
-  pieces_t pieces = {&said, &piece, -1};
+  pieces_t pieces = {&said, &piece, -1, leading != NULL};
   hr_shape_t rows;
   hr_tensor_t* out = NULL;
   int64_t total = 0, at = 0;
@@ -392,6 +400,7 @@ static hr_status_t infer_concat(hr_infer_t* s) {
 
 static hr_status_t infer_concat_v2(hr_infer_t* s) {
   const hr_pshape_t* piece;
+  HR_TRY(hr_tensor_list_infer_stated(s, 1));
   HR_TRY(hr_tensor_list_infer_element(s, 1, 0, &piece));
   return infer_joined(s, piece);
 }
@@ -456,6 +465,7 @@ static hr_status_t split(hr_kernel_ctx_t* k) {
 static hr_status_t infer_split(hr_infer_t* s) {
   const hr_pshape_t* element;
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 1, NULL));
+  HR_TRY(hr_tensor_list_infer_stated(s, 1));
   HR_TRY(hr_tensor_list_infer_element(s, 1, -1, &element));
   hr_tensor_list_infer_list(s, element);
   return NULL;
