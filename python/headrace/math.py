@@ -451,6 +451,7 @@ def tensordot(a, b, axes, name=None):
 
 
 def einsum(equation, *inputs, **kwargs):
+    """Sums of products along axes that letters name; more than two inputs are multiplied from the left."""
     name = kwargs.pop("name", None)
     with name_scope(name, "einsum", inputs):
         if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
@@ -459,7 +460,16 @@ def einsum(equation, *inputs, **kwargs):
         if "->" not in equation:
             letters = sorted(set(equation) - {",", "."})
             equation += "->" + ("..." if "..." in equation else "") + "".join(c for c in letters if equation.count(c) == 1)
-        return gen.Einsum(list(inputs), equation)
+        terms, _, out = equation.partition("->")
+        terms, inputs = terms.split(","), list(inputs)
+        if len(terms) != len(inputs):
+            raise ValueError("Expected %d inputs for the equation %r, but got %d." % (len(terms), equation, len(inputs)))
+        while len(inputs) > 2:
+            needed = set(out.replace("...", "")).union(*terms[2:])
+            both = ("..." if "..." in terms[0] + terms[1] else "") + "".join(sorted((set(terms[0]) | set(terms[1])) & needed - {"."}))
+            inputs[:2] = [gen.Einsum(inputs[:2], "%s,%s->%s" % (terms[0], terms[1], both))]
+            terms[:2] = [both]
+        return gen.Einsum(inputs, "%s->%s" % (",".join(terms), out))
 
 
 def trace(x, name=None):

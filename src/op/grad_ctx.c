@@ -113,35 +113,10 @@ static hr_value_t emit_own_const(hr_grad_ctx_t* g, hr_status_t take_status, hr_t
   return v;
 }
 
-/* Writes `value` as an element of `dtype`; false for types that are no numbers. */
-static bool store_number(hr_dtype_t dtype, double value, void* out) {
-  switch (dtype) {
-    case HR_F32: *(float*)out = (float)value; return true;
-    case HR_F64: *(double*)out = value; return true;
-    case HR_F16: *(hr_f16_t*)out = hr_f16_from_f32((float)value); return true;
-    case HR_BF16: *(hr_bf16_t*)out = hr_bf16_from_f32((float)value); return true;
-    case HR_C64: *(hr_c64_t*)out = (hr_c64_t){(float)value, 0}; return true;
-    case HR_C128: *(hr_c128_t*)out = (hr_c128_t){value, 0}; return true;
-    case HR_I8: *(int8_t*)out = (int8_t)value; return true;
-    case HR_I16: *(int16_t*)out = (int16_t)value; return true;
-    case HR_I32: *(int32_t*)out = (int32_t)value; return true;
-    case HR_I64: *(int64_t*)out = (int64_t)value; return true;
-    case HR_U8: *(uint8_t*)out = (uint8_t)value; return true;
-    case HR_U16: *(uint16_t*)out = (uint16_t)value; return true;
-    case HR_U32: *(uint32_t*)out = (uint32_t)value; return true;
-    case HR_U64: *(uint64_t*)out = (uint64_t)value; return true;
-    default: return false;
-  }
-}
-
 hr_value_t hr_emit_const_like(hr_grad_ctx_t* g, hr_value_t like, double value) {
-  hr_dtype_t dtype = hr_grad_dtype(g, like);
-  hr_shape_t scalar = hr_shape_scalar();
   hr_tensor_t t = {0};
   if (g->failure) return HR_NO_VALUE;
-  hr_status_t status = hr_tensor_create(dtype, &scalar, &t);
-  if (!status && !store_number(dtype, value, t.data)) status = HR_ERROR(INTERNAL, "no constant %g of type %s", value, hr_dtype_name(dtype));
-  return emit_own_const(g, status, &t);
+  return emit_own_const(g, hr_tensor_from_number(hr_grad_dtype(g, like), value, &t), &t);
 }
 
 hr_value_t hr_emit_const_i32(hr_grad_ctx_t* g, int32_t value) {

@@ -74,6 +74,7 @@ HR_MUST_USE hr_status_t hr_tensor_scalar_str(const hr_tensor_t* t, const char* w
 /* A vector of dims as a checked shape. */
 HR_MUST_USE hr_status_t hr_tensor_to_shape(const hr_tensor_t* t, hr_shape_t* out);
 HR_MUST_USE hr_status_t hr_tensor_from_f32(float value, hr_tensor_t* out); /* a scalar; likewise below */
+HR_MUST_USE hr_status_t hr_tensor_from_number(hr_dtype_t dtype, double value, hr_tensor_t* out); /* INTERNAL: no type of numbers */
 HR_MUST_USE hr_status_t hr_tensor_from_i32(int32_t value, hr_tensor_t* out);
 HR_MUST_USE hr_status_t hr_tensor_from_i64_vec(hr_dtype_t dtype, const int64_t* values, int64_t count,
                                                hr_tensor_t* out); /* dtype int32 or int64 */

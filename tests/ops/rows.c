@@ -79,19 +79,35 @@ static TF_Output row_variable(row_run_t* r, TF_Tensor* value, bool is_ref) {
   return variable;
 }
 
-static bool row_build(row_run_t* r) {
-  TF_Output args[TEXT_MAX];
-  int n = 0;
+/* The inputs of the row; list_of[i]: how many from args[i] on are one list, 0: none. */
+static int row_inputs(row_run_t* r, TF_Output* args, int* list_of) {
+  int n = 0, first = 0;
   for (const char* at = r->row->inputs; *at && n < TEXT_MAX; ++n) {
     bool is_ref = !strncmp(at, "ref ", 4), is_variable = is_ref || !strncmp(at, "var ", 4);
     TF_Tensor* value = text_tensor(at + (is_variable ? 4 : 0), &at);
-    if (!value) return false;
+    if (!value) return -1;
     args[n] = is_variable ? row_variable(r, value, is_ref) : row_const(r, value);
     TF_DeleteTensor(value);
-    if (TF_GetCode(r->status) != TF_OK) return false;
+    if (TF_GetCode(r->status) != TF_OK) return -1;
+    list_of[n] = 0;
+    const bool goes_on = *at == '|';
+    if (goes_on) at += 1 + strspn(at + 1, " ");
+    if (goes_on || list_of[first]) list_of[first] = n - first + 1;
+    if (!goes_on) first = n + 1;
   }
+  return n;
+}
+
+static bool row_build(row_run_t* r) {
+  TF_Output args[TEXT_MAX];
+  int list_of[TEXT_MAX + 1];
+  const int n = row_inputs(r, args, list_of);
+  if (n < 0) return false;
   r->node = TF_NewOperation(r->graph, r->row->op, "node");
-  for (int i = 0; i < n; ++i) TF_AddInput(r->node, args[i]);
+  for (int i = 0; i < n; i += list_of[i] ? list_of[i] : 1) {
+    if (list_of[i]) TF_AddInputList(r->node, args + i, list_of[i]);
+    else TF_AddInput(r->node, args[i]);
+  }
   for (const char* at = r->row->attrs; *at; at += strcspn(at, ";"), at += strspn(at, "; ")) {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "="), at);

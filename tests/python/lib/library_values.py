@@ -166,6 +166,24 @@ def _image_programs():
             yield "image_edits_%s%s" % (dtype, "_unknown" if unknown else ""), lambda tf, dtype=dtype, unknown=unknown: image_edits(tf, dtype, unknown)
 
 
+def einsums(tf):
+    """Values and gradients: products, transposes, diagonals, sums, ellipses that broadcast."""
+    shapes = {"a": 2, "b": 3, "c": 4, "d": 5}
+    rows = [("ab,bc->ac", ()), ("ab,cb->ca", ()), ("ba,bc->ac", ()), ("dab,dbc->dac", ()), ("ab->ba", ()), ("ab->", ()), ("aa->a", ()), ("aa->", ()),
+            ("abb,bc->ca", ()), ("ab,c->c", ()), ("ab,ab->ab", ()), ("a,b->ba", ()), ("abc,cd->dab", ()), ("cab,dac->dcb", ()),
+            ("...ab,...bc->...ac", ([2, 3], [3])), ("...ab,bc->ac...", ([2], None)), ("a...,a...->...", ([1, 3], [2, 1])), ("...a->a...", ([2, 2],)),
+            ("ab...,b->a...", ([3], None)), ("ab,bc,cd->ad", ()), ("a,b,c,d->dcba", ()), ("...a,ab,bc->...c", ([2], None, None))]
+    out, r = [], np.random.RandomState(8)
+    for equation, wide in rows:
+        inputs = []
+        for i, term in enumerate(equation.partition("->")[0].split(",")):
+            dims = [n for part in term.replace("...", ".") for n in (wide[i] if part == "." else [shapes[part]])]
+            inputs.append(tf.constant(np.asarray(r.randn(*dims), np.float32)))
+        y = tf.einsum(equation, *inputs)
+        out += [y] + tf.gradients(tf.reduce_sum(y * y), inputs)
+    return out
+
+
 def _optimizers():
     makers = {"sgd": lambda tf: tf.train.GradientDescentOptimizer(0.05), "momentum": lambda tf: tf.train.MomentumOptimizer(0.05, 0.9),
               "nesterov": lambda tf: tf.train.MomentumOptimizer(0.05, 0.9, use_nesterov=True), "adagrad": lambda tf: tf.train.AdagradOptimizer(0.1),
@@ -182,7 +200,7 @@ def _optimizers():
 
 
 PROGRAMS = {f.__name__: f for f in (initial_values, initial_values_resource, dropout, cross_entropies, cross_entropy_gradients, convolutions, normalisation,
-                                    activations, embedding, nce, losses, metrics, decays, moving_averages)}
+                                    activations, embedding, nce, losses, metrics, decays, moving_averages, einsums)}
 PROGRAMS.update(_optimizers())
 PROGRAMS.update(_image_programs())
 EXACT = ("initial_values", "initial_values_resource", "dropout")
