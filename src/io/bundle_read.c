@@ -216,6 +216,11 @@ static hr_status_t bundle_check_parts(const hr_bundle_t* b, const hr_bundle_entr
   return NULL;
 }
 
+static hr_status_t bundle_uncovered(const hr_bundle_entry_t* e) {
+  return HR_ERROR(INVALID_ARGUMENT, "Does not have sufficient slices for partitioned tensor %.*s: its parts do not cover what is asked for",
+                  HR_STR_ARG(e->name));
+}
+
 static hr_status_t bundle_copy_parts(hr_bundle_t* b, const hr_bundle_entry_t* e, const hr_slice_t* want, hr_tensor_t* out) {
   int64_t copied = 0;
   for (int32_t i = 0; i < e->slice_count; ++i) {
@@ -230,7 +235,7 @@ static hr_status_t bundle_copy_parts(hr_bundle_t* b, const hr_bundle_entry_t* e,
     if (status) return status;
     copied += n;
   }
-  return copied == out->count ? NULL : bundle_damaged(b, e, "its parts do not cover what is asked for");
+  return copied == out->count ? NULL : bundle_uncovered(e);
 }
 
 /* Whether the parts can fill a tensor of that size is known before memory is taken: elements asked for must be in them. */
@@ -246,7 +251,7 @@ static hr_status_t bundle_check_cover(hr_bundle_t* b, const hr_bundle_entry_t* e
     if (count > part->size) return bundle_damaged(b, part, "its size does not fit its shape");
     if (__builtin_add_overflow(stored, count, &stored)) break;
   }
-  return wanted <= stored ? NULL : bundle_damaged(b, e, "its parts do not cover what is asked for");
+  return wanted <= stored ? NULL : bundle_uncovered(e);
 }
 
 static hr_status_t bundle_read_parts(hr_bundle_t* b, const hr_bundle_entry_t* e, const hr_slice_t* want, hr_tensor_t* out) {

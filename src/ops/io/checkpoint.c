@@ -70,7 +70,7 @@ static hr_status_t save(hr_kernel_ctx_t* k) {
   hr_bundle_writer_t* w = NULL;
   hr_status_t status = NULL;
   HR_TRY(check_names(k, tensors));
-  HR_TRY(hr_path_input(k, 0, "prefix", &prefix));
+  HR_TRY(hr_path_input_of_one(k, 0, "prefix", &prefix));
   status = hr_bundle_writer_create(prefix, &w);
   for (int i = 0; !status && i < tensors; ++i) {
     const hr_str_t name = hr_path_text(hr_input(k, 1), i);
@@ -129,7 +129,7 @@ static hr_status_t restore(hr_kernel_ctx_t* k) {
   char* prefix = NULL;
   hr_status_t status = NULL;
   HR_TRY(check_names(k, tensors));
-  HR_TRY(hr_path_input(k, 0, "prefix", &prefix));
+  HR_TRY(hr_path_input_of_one(k, 0, "prefix", &prefix));
   r.tensors = hr_alloc_array((size_t)tensors, sizeof *r.tensors);
   if (!r.tensors) status = hr_status_out_of_memory();
   if (!status) status = restore_open(&r, prefix);

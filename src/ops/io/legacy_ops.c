@@ -36,7 +36,6 @@ static hr_status_t infer_restore(hr_infer_t* s) {
 
 /* 2. kernels; arg: with slices */
 static hr_status_t check_list(const hr_kernel_ctx_t* k, int input, const char* what, int64_t tensors) {
-  HR_TRY(hr_want_vector(k, input, what));
   const int64_t n = hr_input(k, input)->count;
   return n == tensors ? NULL : HR_ERROR(INVALID_ARGUMENT, "%s has %lld elements for %lld tensors", what, (long long)n, (long long)tensors);
 }
@@ -47,7 +46,7 @@ static hr_status_t save(hr_kernel_ctx_t* k) {
   char* path = NULL;
   HR_TRY(check_list(k, 1, "tensor_names", tensors));
   if (slices) HR_TRY(check_list(k, 2, "shapes_and_slices", tensors));
-  HR_TRY(hr_path_input(k, 0, "filename", &path));
+  HR_TRY(hr_path_input_of_one(k, 0, "filename", &path));
   hr_legacy_entry_t* entries = hr_alloc_array((size_t)tensors + 1, sizeof *entries);
   for (int i = 0; entries && i < tensors; ++i)
     entries[i] = (hr_legacy_entry_t){hr_path_text(hr_input(k, 1), i), slices ? hr_path_text(hr_input(k, 2), i) : (hr_str_t){"", 0},
@@ -58,14 +57,25 @@ static hr_status_t save(hr_kernel_ctx_t* k) {
   return status;
 }
 
+static hr_status_t want_some(const hr_kernel_ctx_t* k, int input, const char* what) { /* the first counts, as in TensorFlow */
+  return hr_input(k, input)->count ? NULL : HR_ERROR(INVALID_ARGUMENT, "%s has no element (input %d)", what, input);
+}
+
+static hr_status_t check_shard(hr_prepare_ctx_t* p, void* prepared) {
+  const int64_t shard = hr_attrs_int(p->attrs, "preferred_shard");
+  (void)prepared;
+  return shard >= -1 ? NULL : HR_ERROR(INVALID_ARGUMENT, "Attribute 'preferred_shard' must be greater or equal to -1, it is %lld",
+                                       (long long)shard);
+}
+
 static hr_status_t restore(hr_kernel_ctx_t* k) {
   const bool slices = hr_kernel_arg(k) != NULL;
   hr_legacy_t* l = NULL;
   hr_tensor_t value = {0};
   char* pattern = NULL;
-  HR_TRY(hr_want_scalar(k, 1, "tensor_name"));
-  if (slices) HR_TRY(hr_want_scalar(k, 2, "shape_and_slice"));
-  HR_TRY(hr_path_input(k, 0, "file_pattern", &pattern));
+  HR_TRY(want_some(k, 1, "tensor_name"));
+  if (slices) HR_TRY(want_some(k, 2, "shape_and_slice"));
+  HR_TRY(hr_path_input_of_one(k, 0, "file_pattern", &pattern));
   hr_status_t status = hr_legacy_open(pattern, &l);
   if (!status)
     status = hr_legacy_read(l, hr_path_text(hr_input(k, 1), 0), slices ? hr_path_text(hr_input(k, 2), 0) : (hr_str_t){"", 0},
@@ -98,11 +108,12 @@ const hr_op_t hr_op_SaveSlices = {.name = "SaveSlices",
 
 const hr_op_t hr_op_Restore = {
     .name = "Restore", .sig = "file_pattern: string; tensor_name: string -> tensor: dt", .attrs = "dt: type; preferred_shard: int = -1",
-    .flags = HR_OP_STATEFUL, .shape = infer_restore, HR_KERNELS({.host_inputs = 3, .host_outputs = 1, .compute = restore}),
+    .flags = HR_OP_STATEFUL, .shape = infer_restore,
+    HR_KERNELS({.host_inputs = 3, .host_outputs = 1, .prepare = check_shard, .compute = restore}),
     .doc = "reads a tensor from a checkpoint of version 1", HR_HERE};
 
 const hr_op_t hr_op_RestoreSlice = {
     .name = "RestoreSlice", .sig = "file_pattern: string; tensor_name: string; shape_and_slice: string -> tensor: dt",
     .attrs = "dt: type; preferred_shard: int = -1", .flags = HR_OP_STATEFUL, .shape = infer_restore,
-    HR_KERNELS({.host_inputs = 7, .host_outputs = 1, .compute = restore, .arg = WITH_SLICES}),
+    HR_KERNELS({.host_inputs = 7, .host_outputs = 1, .prepare = check_shard, .compute = restore, .arg = WITH_SLICES}),
     .doc = "reads a slice of a tensor from a checkpoint of version 1", HR_HERE};

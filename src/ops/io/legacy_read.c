@@ -111,18 +111,22 @@ static hr_status_t read_meta(hr_legacy_t* l, const hr_table_t* table, hr_str_t v
   return NULL;
 }
 
-static hr_status_t as_data_loss(hr_status_t take_status) { /* bytes that do not parse */
-  if (hr_status_code(take_status) != HR_INVALID_ARGUMENT) return take_status;
+static hr_status_t as_data_loss_if(hr_status_t take_status, hr_code_t code) {
+  if (hr_status_code(take_status) != code) return take_status;
   hr_status_t told = HR_ERROR(DATA_LOSS, "%s", hr_status_message(take_status));
   hr_status_release(take_status);
   return told;
+}
+static hr_status_t as_data_loss(hr_status_t take_status) { /* bytes that do not parse */
+  return as_data_loss_if(take_status, HR_INVALID_ARGUMENT);
 }
 
 static hr_status_t open_file(hr_legacy_t* l, const char* path) {
   hr_table_t* table = NULL;
   hr_table_iter_t it;
-  HR_TRY(hr_table_open(path, &table));
-  hr_status_t status = hr_vec_push(&l->tables, table);
+  hr_status_t status = hr_table_open(path, &table);
+  if (status) return as_data_loss_if(status, HR_FAILED_PRECONDITION); /* a directory */
+  status = hr_vec_push(&l->tables, table);
   if (status) {
     hr_table_close(table);
     return status;

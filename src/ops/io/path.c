@@ -19,3 +19,10 @@ hr_status_t hr_path_input(const hr_kernel_ctx_t* k, int input, const char* what,
   HR_TRY(hr_want_scalar(k, input, what));
   return hr_path_copy(k, hr_path_text(hr_input(k, input), 0), what, out);
 }
+
+hr_status_t hr_path_input_of_one(const hr_kernel_ctx_t* k, int input, const char* what, char** out) {
+  const hr_tensor_t* t = hr_input(k, input);
+  if (t->count != 1)
+    return HR_ERROR(INVALID_ARGUMENT, "%s must have one element, it has %lld (input %d)", what, (long long)t->count, input);
+  return hr_path_copy(k, hr_path_text(t, 0), what, out);
+}

@@ -9,6 +9,8 @@
 HR_MUST_USE hr_status_t hr_path_copy(const hr_kernel_ctx_t* k, hr_str_t text, const char* what, char** out);
 /* Of a scalar input; INVALID_ARGUMENT names `what` for any other shape. */
 HR_MUST_USE hr_status_t hr_path_input(const hr_kernel_ctx_t* k, int input, const char* what, char** out);
+/* Of an input of one element of any rank, as TensorFlow's checkpoint ops take them. */
+HR_MUST_USE hr_status_t hr_path_input_of_one(const hr_kernel_ctx_t* k, int input, const char* what, char** out);
 static inline hr_str_t hr_path_text(const hr_tensor_t* strings, int64_t i) {
   return hr_tstring_get((const hr_tstring_t*)strings->data + i);
 }

@@ -48,6 +48,13 @@ typedef struct {
   hr_str_t shown;
   const hr_pshape_t* declared; /* NULL: none */
 } make_t; /* shown: the name in messages */
+static hr_status_t give_empty(hr_variable_t* v) { /* a variable without elements always has its value, as in TensorFlow */
+  hr_tensor_t none;
+  HR_TRY(hr_tensor_create(v->dtype, &v->declared, &none));
+  hr_status_t status = hr_variable_assign(v, &none);
+  hr_tensor_release(&none);
+  return status;
+}
 static hr_status_t make_variable(void* arg, hr_resource_t** out) {
   const make_t* m = arg;
   hr_variable_t* v;
@@ -55,8 +62,10 @@ static hr_status_t make_variable(void* arg, hr_resource_t** out) {
   v->has_declared = m->declared;
   v->declared = hr_shape_scalar(); /* also of a variable of unknown rank, as in TensorFlow */
   if (m->declared && m->declared->rank >= 0) (void)hr_pshape_to_shape(m->declared, &v->declared);
-  *out = &v->base;
-  return NULL;
+  hr_status_t status = v->has_declared && hr_shape_count(&v->declared) == 0 ? give_empty(v) : NULL;
+  if (status) hr_resource_release(&v->base);
+  else *out = &v->base;
+  return status;
 }
 
 /* References and handles have names of their own: two variables of one name do not meet. */

@@ -254,8 +254,9 @@ static hr_status_t check_sparse(const step_t* s, const hr_tensor_t* grad) {
   if (var->shape.rank < 1) return HR_ERROR(INVALID_ARGUMENT, "a sparse update needs a variable of at least one dimension, not a scalar");
   if (indices->shape.rank != 1) return HR_ERROR(INVALID_ARGUMENT, "indices must be one-dimensional, they have rank %d",
                                                 indices->shape.rank);
-  bool fits = grad->shape.rank == var->shape.rank;
+  bool fits = grad->shape.rank >= var->shape.rank; /* dimensions of one may follow */
   for (int i = 1; fits && i < var->shape.rank; ++i) fits = grad->shape.dims[i] == var->shape.dims[i];
+  if (fits) fits = grad->count == grad->shape.dims[0] * hr_shape_count_range(&var->shape, 1, var->shape.rank);
   if (!fits) return shapes_differ("gradient", &var->shape, &grad->shape);
   if (grad->shape.dims[0] != indices->count)
     return HR_ERROR(INVALID_ARGUMENT, "the gradient has %lld rows for %lld indices", (long long)grad->shape.dims[0],
@@ -287,9 +288,9 @@ static hr_status_t update(hr_kernel_ctx_t* k) {
   step_t s = {.u = u, .count = 1 + u->form.rule->slots, .grad = grad->data, .size = hr_dtype_size(u->type)};
   if (u->form.sparse) s.indices = hr_input(k, place_of_grad(&u->form) + 1);
   HR_TRY(find_variables(k, &s));
-  HR_TRY(read_hyper(k, u, s.hyper));
   HR_TRY(lock_all(&s));
   hr_status_t status = check_variables(&s);
+  if (!status) status = read_hyper(k, u, s.hyper);
   if (!status) status = check_hyper(&s);
   if (!status) status = u->form.sparse ? run_sparse(k, &s, grad) : run_dense(k, &s, grad);
   unlock_first(&s, s.count);

@@ -78,7 +78,7 @@ HR_TEST(lists_that_do_not_match_are_refused) { /* B85 */
   fixture_open(&f);
   HR_CHECK_CODE(restore_with(&f, text(p), texts(0, ""), texts(0, ""), &v), HR_INVALID_ARGUMENT, "tensor names");
   HR_CHECK_CODE(restore_with(&f, text(p), texts(1, "x"), texts(0, ""), &v), HR_INVALID_ARGUMENT, "slices");
-  HR_CHECK_CODE(restore_with(&f, texts(1, p), texts(1, "x"), texts(1, ""), &v), HR_INVALID_ARGUMENT, "prefix");
+  HR_CHECK_CODE(restore_with(&f, texts(0, p), texts(1, "x"), texts(1, ""), &v), HR_INVALID_ARGUMENT, "prefix");
   HR_CHECK_CODE(save_with(&f, text(p), texts(1, "x"), texts(0, ""), maker_f32(1)), HR_INVALID_ARGUMENT, "slices");
   HR_CHECK_CODE(save_with(&f, text(p), texts(3, "x"), texts(3, ""), maker_f32(1)), HR_INVALID_ARGUMENT, "3 tensor names");
   HR_CHECK_CODE(save_with(&f, text(p), text("x"), texts(1, ""), maker_f32(1)), HR_INVALID_ARGUMENT, "tensor_names");
