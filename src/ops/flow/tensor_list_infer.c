@@ -8,12 +8,6 @@ const hr_pshape_t* hr_tensor_list_infer_held(hr_infer_t* s, int list) {
   return known ? known : &hr_pshape_unknown;
 }
 
-hr_status_t hr_tensor_list_infer_stated(hr_infer_t* s, int input) {
-  HR_TRY(hr_infer_want_rank_at_most(s, input, 1));
-  if (hr_infer_input(s, input)->rank != 0 || hr_infer_const(s, input)) return NULL;
-  return HR_ERROR(INVALID_ARGUMENT, "input %d is a scalar whose value is not known; as an element shape it must be the constant -1", input);
-}
-
 hr_status_t hr_tensor_list_infer_element(hr_infer_t* s, int input, int list, const hr_pshape_t** out) {
   *out = &hr_pshape_unknown;
   const hr_tensor_t* scalar = hr_infer_input(s, input)->rank == 0 ? hr_infer_const(s, input) : NULL;

@@ -9,8 +9,6 @@
 const hr_pshape_t* hr_tensor_list_infer_held(hr_infer_t* s, int list);
 /* The same and `stated`. */
 HR_MUST_USE hr_status_t hr_tensor_list_infer_merged(hr_infer_t* s, int list, const hr_pshape_t* stated, const hr_pshape_t** out);
-/* Whether input `input` may state an element shape: a vector, or a scalar that is known. */
-HR_MUST_USE hr_status_t hr_tensor_list_infer_stated(hr_infer_t* s, int input);
 /* The element shape that input `input` states, as far as known, merged with what list input `list` (-1: none) is known to hold. */
 HR_MUST_USE hr_status_t hr_tensor_list_infer_element(hr_infer_t* s, int input, int list, const hr_pshape_t** out);
 /* Output 0: a list of elements of this shape and of attr element_dtype. */

@@ -18,7 +18,7 @@ static hr_dtype_t element_type(const hr_kernel_ctx_t* k) { return *(const hr_dty
 /* --- making -------------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t infer_make(hr_infer_t* s) {
   const hr_pshape_t* element;
-  HR_TRY(hr_tensor_list_infer_stated(s, 0));
+  HR_TRY(hr_infer_want_rank_at_most(s, 0, 1));
   HR_TRY(hr_tensor_list_infer_element(s, 0, -1, &element));
   hr_tensor_list_infer_list(s, element);
   return NULL;
@@ -94,7 +94,7 @@ static hr_status_t get_item(hr_kernel_ctx_t* k) {
 
 static hr_status_t infer_get(hr_infer_t* s) {
   const hr_pshape_t* element;
-  HR_TRY(hr_tensor_list_infer_stated(s, 2));
+  HR_TRY(hr_infer_want_rank_at_most(s, 2, 1));
   HR_TRY(hr_tensor_list_infer_element(s, 2, 0, &element));
   hr_infer_set(s, 0, element);
   return NULL;

@@ -174,7 +174,7 @@ static hr_status_t from_tensor(hr_kernel_ctx_t* k) {
 static hr_status_t infer_from(hr_infer_t* s) {
   const hr_pshape_t* element;
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 1, NULL));
-  HR_TRY(hr_tensor_list_infer_stated(s, 1));
+  HR_TRY(hr_infer_want_rank_at_most(s, 1, 1));
   HR_TRY(hr_tensor_list_infer_element(s, 1, -1, &element));
   const hr_pshape_t *rows = hr_infer_input(s, 0), *row;
   if (rows->rank > 0) {
@@ -225,7 +225,7 @@ static hr_status_t scatter(hr_kernel_ctx_t* k) {
 
 static hr_status_t infer_scatter(hr_infer_t* s) {
   const hr_pshape_t* element;
-  HR_TRY(hr_tensor_list_infer_stated(s, 2));
+  HR_TRY(hr_infer_want_rank_at_most(s, 2, 1));
   HR_TRY(hr_tensor_list_infer_element(s, 2, -1, &element));
   hr_tensor_list_infer_list(s, element);
   return NULL;
@@ -400,7 +400,7 @@ static hr_status_t infer_concat(hr_infer_t* s) {
 
 static hr_status_t infer_concat_v2(hr_infer_t* s) {
   const hr_pshape_t* piece;
-  HR_TRY(hr_tensor_list_infer_stated(s, 1));
+  HR_TRY(hr_infer_want_rank_at_most(s, 1, 1));
   HR_TRY(hr_tensor_list_infer_element(s, 1, 0, &piece));
   return infer_joined(s, piece);
 }
@@ -465,7 +465,7 @@ static hr_status_t split(hr_kernel_ctx_t* k) {
 static hr_status_t infer_split(hr_infer_t* s) {
   const hr_pshape_t* element;
   HR_TRY(hr_infer_want_rank_at_least(s, 0, 1, NULL));
-  HR_TRY(hr_tensor_list_infer_stated(s, 1));
+  HR_TRY(hr_infer_want_rank_at_most(s, 1, 1));
   HR_TRY(hr_tensor_list_infer_element(s, 1, -1, &element));
   hr_tensor_list_infer_list(s, element);
   return NULL;
