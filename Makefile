@@ -67,9 +67,10 @@ check: setup ## runs the style scripts
 bench: install-python ## measures against TensorFlow: make bench TF_PYTHON=/path/to/python; writes bench/results.md
 	@$(PY) bench/run.py --build $(RELEASE) --python $(PY) --tf-python "$(wildcard $(TF_PYTHON))"
 
-conformance: setup-test build ## compares with TensorFlow (TF_PYTHON, else installed into TF_VENV): golden cases on its library, clusters of mixed make
+conformance: setup-test build ## compares with TensorFlow (TF_PYTHON, else installed into TF_VENV): the demo, changed golden cases (SEED= chooses), clusters of mixed make
 	@if [ "$(TF_PYTHON)" = "$(TF_VENV)/bin/python" ]; then tools/setup.sh tensorflow "$(TF_VENV)" $(PYTHON); fi
 	@$(PY) tests/conformance.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
+	@$(PY) tests/conformance_ops.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)" --seed $(SEED)
 	@$(PY) tests/conformance_cluster.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
 
 asan: setup-test ## all C tests under ASan and UBSan, built by Clang
