@@ -8,22 +8,18 @@
 #include "base/sync.h"
 #include "op/grad_ctx.h"
 #include "op/infer_fns.h"
+#include "ops/log/summary.h"
 #include "ops/log/text.h"
-#include "op/kernel_ctx.h"
 #include "wire/cursor.h"
-#include "wire/writer.h"
 
 extern const hr_op_t hr_op_ScalarSummary, hr_op_MergeSummary, hr_op_HistogramSummary;
-
-enum { SUMMARY_VALUE = 1, VALUE_TAG = 1, VALUE_SIMPLE = 2, VALUE_HISTOGRAM = 5 };
 
 static hr_status_t infer_histogram(hr_infer_t* s) {
   HR_TRY(hr_infer_want_rank(s, 0, 0, NULL));
   return hr_infer_scalars(s);
 }
 
-/* Ends a kernel: the bytes are output 0. */
-static hr_status_t summary_output(hr_kernel_ctx_t* k, hr_status_t take_status, hr_writer_t* w) {
+hr_status_t hr_summary_output(hr_kernel_ctx_t* k, hr_status_t take_status, hr_writer_t* w) {
   const hr_shape_t scalar = hr_shape_scalar();
   hr_tensor_t* out;
   if (!take_status && w->failed) take_status = hr_status_out_of_memory();
@@ -34,7 +30,7 @@ static hr_status_t summary_output(hr_kernel_ctx_t* k, hr_status_t take_status, h
 }
 
 static void write_tag(hr_writer_t* w, hr_str_t tag) { /* as proto3 does: no empty text */
-  if (tag.size) hr_writer_str(w, VALUE_TAG, tag);
+  if (tag.size) hr_writer_str(w, HR_VALUE_TAG, tag);
 }
 
 /* 1. scalars */
@@ -44,12 +40,12 @@ static hr_status_t scalar_summary(hr_kernel_ctx_t* k) {
   HR_TRY(hr_want_same_shape(k, 0, 1));
   hr_strbuf_init(&w);
   for (int64_t i = 0; i < tags->count; ++i) {
-    hr_writer_mark_t m = hr_writer_begin(&w, SUMMARY_VALUE, 16);
+    hr_writer_mark_t m = hr_writer_begin(&w, HR_SUMMARY_VALUE, 16);
     write_tag(&w, hr_tstring_get((const hr_tstring_t*)tags->data + i));
-    hr_writer_f32(&w, VALUE_SIMPLE, (float)hr_log_number(values, i));
+    hr_writer_f32(&w, HR_VALUE_SIMPLE, (float)hr_log_number(values, i));
     hr_writer_end(&w, m, 16);
   }
-  return summary_output(k, NULL, &w);
+  return hr_summary_output(k, NULL, &w);
 }
 
 /* 2. merging */
@@ -59,7 +55,7 @@ static hr_status_t check_value(hr_cursor_t value, hr_map_t* tags) { /* well form
   while (!hr_cursor_is_done(&value)) {
     hr_field_t f;
     HR_TRY(hr_cursor_next(&value, &f));
-    if (f.key == HR_KEY_SPAN(VALUE_TAG)) tag = hr_cursor_str(f.span);
+    if (f.key == HR_KEY_SPAN(HR_VALUE_TAG)) tag = hr_cursor_str(f.span);
   }
   if (tag.size) HR_TRY(hr_map_add(tags, tag, 1, &added));
   return added ? NULL : HR_ERROR(INVALID_ARGUMENT, "Duplicate tag %.*s found in summary inputs", HR_STR_ARG(tag));
@@ -70,9 +66,9 @@ static hr_status_t merge_one(hr_str_t summary, hr_map_t* tags, hr_writer_t* w) {
   while (!hr_cursor_is_done(&c)) {
     hr_field_t f;
     HR_TRY(hr_cursor_next(&c, &f));
-    if (f.key != HR_KEY_SPAN(SUMMARY_VALUE)) continue;
+    if (f.key != HR_KEY_SPAN(HR_SUMMARY_VALUE)) continue;
     HR_TRY(check_value(f.span, tags));
-    hr_writer_str(w, SUMMARY_VALUE, hr_cursor_str(f.span));
+    hr_writer_str(w, HR_SUMMARY_VALUE, hr_cursor_str(f.span));
   }
   return NULL;
 }
@@ -89,7 +85,7 @@ static hr_status_t merge_summary(hr_kernel_ctx_t* k) {
       status = hr_status_note(merge_one(hr_tstring_get((const hr_tstring_t*)t->data + j), &tags, &w), "summary %d", i);
   }
   hr_map_deinit(&tags);
-  return summary_output(k, status, &w);
+  return hr_summary_output(k, status, &w);
 }
 
 /* 3. histograms */
@@ -166,15 +162,15 @@ static hr_status_t histogram_summary(hr_kernel_ctx_t* k) {
   hr_once_run(&limits_once, make_limits);
   HR_TRY(histogram_add_all(hr_input(k, 1), tag, &h));
   hr_strbuf_init(&w);
-  hr_writer_mark_t value = hr_writer_begin(&w, SUMMARY_VALUE, 400);
+  hr_writer_mark_t value = hr_writer_begin(&w, HR_SUMMARY_VALUE, 400);
   write_tag(&w, tag);
-  hr_writer_mark_t histogram = hr_writer_begin(&w, VALUE_HISTOGRAM, 400);
+  hr_writer_mark_t histogram = hr_writer_begin(&w, HR_VALUE_HISTOGRAM, 400);
   const double head[] = {h.min, h.max, h.count, h.sum, h.squares};
   for (uint32_t i = 0; i < 5; ++i) write_double(&w, i + 1, head[i]);
   write_buckets(&h, &w);
   hr_writer_end(&w, histogram, 400);
   hr_writer_end(&w, value, 400);
-  return summary_output(k, NULL, &w);
+  return hr_summary_output(k, NULL, &w);
 }
 
 /* 4. definitions */
