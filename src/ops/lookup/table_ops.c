@@ -154,8 +154,8 @@ static hr_status_t put_all(const hr_table_t* t, hr_table_rows_t* rows, const hr_
 }
 
 static hr_status_t insert(hr_kernel_ctx_t* k, hr_table_t* t) {
-  HR_TRY(check_mutable(t, "Insert"));
   HR_TRY(check_entries(t, hr_input(k, 1), hr_input(k, 2)));
+  HR_TRY(check_mutable(t, "Insert"));
   hr_mutex_lock(&t->mu);
   hr_status_t status = put_all(t, &t->rows, hr_input(k, 1), hr_input(k, 2), true);
   hr_mutex_unlock(&t->mu);
@@ -164,8 +164,8 @@ static hr_status_t insert(hr_kernel_ctx_t* k, hr_table_t* t) {
 
 static hr_status_t remove_keys(hr_kernel_ctx_t* k, hr_table_t* t) {
   const hr_tensor_t* keys = hr_input(k, 1);
-  HR_TRY(check_mutable(t, "Remove"));
   HR_TRY(hr_table_check_types(t, keys->dtype, HR_DTYPE_INVALID));
+  HR_TRY(check_mutable(t, "Remove"));
   hr_mutex_lock(&t->mu);
   for (int64_t i = 0; i < keys->count; ++i) hr_table_rows_remove(t, &t->rows, keys, i);
   hr_mutex_unlock(&t->mu);

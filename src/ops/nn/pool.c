@@ -31,6 +31,7 @@ static void set_steps(hr_pool_t* p) {
 /* Over channels, TensorFlow pools alone and in whole groups; we keep to that. */
 static hr_status_t check_depthwise(const hr_window_t* w, int64_t channels) {
   const int64_t size = w->size[3];
+  if (size < 1) return HR_ERROR(UNIMPLEMENTED, "Depthwise max pooling with a window of %lld channels", (long long)size);
   if (w->size[1] != 1 || w->size[2] != 1)
     return HR_ERROR(UNIMPLEMENTED, "MaxPooling supports exactly one of pooling across depth or pooling across width/height");
   if (channels % size != 0)
@@ -99,11 +100,12 @@ static hr_status_t fit_dims(hr_infer_t* s, const hr_window_t* w, int64_t* dims) 
   return hr_window_check_reach(w);
 }
 
-static hr_status_t dims_by_attrs(hr_infer_t* s, int rank, hr_window_reach_t reach, int64_t* dims) {
+static hr_status_t dims_by_attrs(hr_infer_t* s, int rank, hr_window_reach_t reach, bool forward, int64_t* dims) {
   hr_window_t w;
   HR_TRY(hr_infer_want_rank(s, 0, rank, NULL));
   HR_TRY(hr_window_read(hr_infer_attrs(s), rank, reach, &w));
   HR_TRY(hr_window_refuse_surplus(hr_infer_attrs(s)));
+  if (forward) HR_TRY(hr_window_check_sizes(&w));
   return fit_dims(s, &w, dims);
 }
 
@@ -122,12 +124,13 @@ static hr_status_t dims_by_inputs(hr_infer_t* s, int ksize_input, int64_t* dims)
     for (int64_t j = 0; j < 4 && j < t->count; ++j) HR_TRY(hr_tensor_i64_at(t, j, &values[j]));
     HR_TRY(hr_window_read_list(&w, i ? "strides" : "ksize", values, t->count, i ? w.stride : w.size));
   }
+  if (ksize_input == 1) HR_TRY(hr_window_check_sizes(&w)); /* forward */
   return fit_dims(s, &w, dims);
 }
 
 static hr_status_t infer_pool(hr_infer_t* s, int rank, hr_window_reach_t reach) {
   int64_t dims[HR_WINDOW_AXES];
-  HR_TRY(dims_by_attrs(s, rank, reach, dims));
+  HR_TRY(dims_by_attrs(s, rank, reach, true, dims));
   for (int i = 0; i < hr_infer_output_count(s); ++i) HR_TRY(hr_infer_set_dims(s, i, rank, dims)); /* an index for each maximum */
   return NULL;
 }
@@ -155,7 +158,7 @@ hr_status_t hr_pool_infer_grad_grad(hr_infer_t* s, int rank, int image, int cell
   const hr_pshape_t* like;
   int64_t dims[HR_WINDOW_AXES];
   HR_TRY(ksize_input ? dims_by_inputs(s, ksize_input, dims)
-                     : dims_by_attrs(s, rank, rank == 4 ? HR_WINDOW_DEPTH : HR_WINDOW_SPACE, dims));
+                     : dims_by_attrs(s, rank, rank == 4 ? HR_WINDOW_DEPTH : HR_WINDOW_SPACE, false, dims));
   HR_TRY(hr_status_note(hr_infer_merge(s, hr_infer_input(s, 0), hr_infer_input(s, image), &like), "grad is not like orig_input: "));
   HR_TRY(hr_infer_want_rank(s, cells, rank, &like));
   for (int i = 0; i < rank; ++i)

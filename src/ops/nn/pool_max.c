@@ -48,6 +48,7 @@ static hr_status_t max_pool(hr_kernel_ctx_t* k) {
   hr_shape_t shape;
   hr_tensor_t* y;
   HR_TRY(read_window(k, 1, &window));
+  HR_TRY(hr_window_check_sizes(&window));
   HR_TRY(hr_pool_geometry(&window, &x->shape, &p, &shape));
   HR_TRY(hr_output(k, 0, &shape, &y));
   const hr_pool_job_t job = {

@@ -5,23 +5,20 @@
 
 static bool is_spatial(const hr_window_t* w, int axis) { return axis > 0 && axis < w->rank - 1; }
 
-/* `everywhere`: values of the batch and of channels must be positive too. */
-static hr_status_t read_positive(const hr_window_t* w, const char* what, const int64_t* values, int64_t count, bool everywhere,
-                                 int64_t* out) {
+static hr_status_t refuse_value(const char* what, int64_t v) {
+  return HR_ERROR(INVALID_ARGUMENT, "Sliding window %s must be positive 32-bit numbers, each should be larger than 0, but one is %lld",
+                  what, (long long)v);
+}
+
+hr_status_t hr_window_read_list(const hr_window_t* w, const char* what, const int64_t* values, int64_t count, int64_t* out) {
   if (count != w->rank)
     return HR_ERROR(INVALID_ARGUMENT, "Sliding window %s field must specify %d dimensions, not %lld", what, w->rank, (long long)count);
   for (int i = 0; i < w->rank; ++i) {
     const int64_t v = values[hr_window_axis(w, i)];
-    if ((everywhere || is_spatial(w, i)) && (v < 1 || v > INT32_MAX))
-      return HR_ERROR(INVALID_ARGUMENT, "Sliding window %s must be positive 32-bit numbers, each should be larger than 0, but one is %lld",
-                      what, (long long)v);
+    if (is_spatial(w, i) && (v < 1 || v > INT32_MAX)) return refuse_value(what, v);
     out[i] = v;
   }
   return NULL;
-}
-
-hr_status_t hr_window_read_list(const hr_window_t* w, const char* what, const int64_t* values, int64_t count, int64_t* out) {
-  return read_positive(w, what, values, count, out == w->size && w->rank == 4, out);
 }
 
 static hr_status_t read_list_attr(const hr_node_attrs_t* attrs, const hr_window_t* w, const char* name, int64_t* out) {
@@ -72,6 +69,12 @@ hr_status_t hr_window_read(const hr_node_attrs_t* attrs, int rank, hr_window_rea
   HR_TRY(read_list_attr(attrs, out, "ksize", out->size));
   HR_TRY(read_list_attr(attrs, out, "dilations", out->dilation));
   return read_paddings(attrs, out);
+}
+
+hr_status_t hr_window_check_sizes(const hr_window_t* w) {
+  for (int i = w->reach == HR_WINDOW_LAYER; i < w->rank; ++i)
+    if (w->size[i] < 1 || w->size[i] > INT32_MAX) return refuse_value("ksize", w->size[i]);
+  return NULL;
 }
 
 hr_status_t hr_window_refuse_surplus(const hr_node_attrs_t* attrs) {

@@ -30,8 +30,10 @@ typedef struct {
 static inline int hr_window_axis(const hr_window_t* w, int i) { return !w->channels_first || i == 0 ? i : i == w->rank - 1 ? 1 : i + 1; }
 
 /* Reads strides, padding, data_format, and where the op has them ksize, dilations, explicit_paddings. INVALID_ARGUMENT: lists of another
- * length, values below 1 (steps over the batch and channels are left to hr_window_check_reach), paddings that are missing or negative. */
+ * length, values below 1 (those of the batch and channels are left to the next ones), paddings that are missing or negative. */
 HR_MUST_USE hr_status_t hr_window_read(const hr_node_attrs_t* attrs, int rank, hr_window_reach_t reach, hr_window_t* out);
+/* INVALID_ARGUMENT: a ksize below 1 (AvgPool's of the batch is out of reach rather). Of forward ops. */
+HR_MUST_USE hr_status_t hr_window_check_sizes(const hr_window_t* w);
 /* INVALID_ARGUMENT: explicit_paddings that nothing uses. Forward ops mind; gradients of pooling do not. */
 HR_MUST_USE hr_status_t hr_window_refuse_surplus(const hr_node_attrs_t* attrs);
 /* Lists given as tensors (MaxPoolV2): `what` is "ksize" or "strides". */
