@@ -57,7 +57,7 @@ _NAMES = {
         "reverse_sequence unique unique_with_counts broadcast_dynamic_shape broadcast_static_shape repeat roll diag diag_part "
         "matrix_diag matrix_diag_part matrix_set_diag matrix_transpose space_to_depth depth_to_space sort argsort ensure_shape "
         "stop_gradient parallel_stack pack=stack unpack=unstack searchsorted setdiff1d histogram_fixed_width "
-        "required_space_to_batch_paddings space_to_batch batch_to_space edit_distance quantize dequantize scatter_nd "
+        "required_space_to_batch_paddings space_to_batch batch_to_space sparse_to_dense edit_distance quantize dequantize scatter_nd "
         "tensor_scatter_nd_update",
     "random":
         "random_uniform random_normal truncated_normal random_shuffle random_crop multinomial random_gamma random_poisson "

@@ -607,6 +607,10 @@ def depth_to_space(input, block_size, name=None, data_format="NHWC"):
     return gen.DepthToSpace(input, block_size, data_format, name)
 
 
+def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None):
+    return gen.SparseToDense(sparse_indices, output_shape, sparse_values, default_value, validate_indices=validate_indices, name=name)
+
+
 def space_to_batch(input, paddings, block_size=None, name=None):
     return gen.SpaceToBatch(input, paddings, block_size, name)
 

@@ -63,9 +63,10 @@ def per_image_standardization(image):
 
 def __getattr__(name):
     from importlib import import_module
-    own = None if name.startswith("_") else getattr(import_module("headrace.image_edit"), name, None)
-    if getattr(own, "__module__", "") == "headrace.image_edit":
-        return own
+    for module in () if name.startswith("_") else ("headrace.image_edit", "headrace.image_resize"):
+        own = getattr(import_module(module), name, None)
+        if getattr(own, "__module__", "") == module:
+            return own
     op = None if name.startswith("__") else exported(name)
     if op is None:
         raise AttributeError("module 'tensorflow.image' has no attribute %r in headrace" % name)

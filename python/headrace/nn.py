@@ -473,7 +473,9 @@ _ELSEWHERE = {"nn_norm": ("moments", "weighted_moments", "sufficient_statistics"
               "nn_sampled": ("nce_loss", "sampled_softmax_loss", "log_uniform_candidate_sampler", "uniform_candidate_sampler",
                              "learned_unigram_candidate_sampler", "fixed_unigram_candidate_sampler", "all_candidate_sampler", "compute_accidental_hits")}
 _OPS = {"relu": "Relu", "elu": "Elu", "selu": "Selu", "softplus": "Softplus", "softsign": "Softsign", "sigmoid": "Sigmoid", "tanh": "Tanh",
-        "l2_loss": "L2Loss", "depthwise_conv2d_native": "DepthwiseConv2dNative", "max_pool_with_argmax": "MaxPoolWithArgmax"}
+        "l2_loss": "L2Loss", "depthwise_conv2d_native": "DepthwiseConv2dNative",
+        "depthwise_conv2d_native_backprop_input": "DepthwiseConv2dNativeBackpropInput",
+        "depthwise_conv2d_native_backprop_filter": "DepthwiseConv2dNativeBackpropFilter", "max_pool_with_argmax": "MaxPoolWithArgmax"}
 
 
 def __getattr__(name):

@@ -160,6 +160,31 @@ def image_edits(tf, dtype="float32", unknown=False):
     return [tf.cast(y, tf.float32) for y in out]
 
 
+def image_sizes(tf):
+    """Values, and gradients where there are some, of images that are made larger and smaller."""
+    im, out = tf.image, []
+    for x in (tf.constant(IMAGE), tf.placeholder_with_default(IMAGE, [None, None, None, 3])):
+        made = [im.resize_images(x, [4, 9]), im.resize_images(x, [11, 6], align_corners=True), im.resize_images(x, tf.constant([3, 3]), 1),
+                im.resize_images(x, [12, 9], preserve_aspect_ratio=True), im.resize_images(x, [6, 6]), im.resize_images(x[0], [7, 2]),
+                im.resize_bilinear(x, [4, 5], half_pixel_centers=True), im.resize_nearest_neighbor(x, [9, 4], align_corners=True)]
+        out += made + tf.gradients([tf.square(y) for y in made], [x])
+    ints = tf.constant((np.arange(60).reshape(1, 4, 5, 3) * 37 % 256).astype(np.uint8))
+    return out + [tf.cast(y, tf.float32) for y in (im.resize_images(ints, [3, 7]), im.resize_images(ints, [3, 7], im.ResizeMethod.NEAREST_NEIGHBOR))]
+
+
+def depthwise(tf):
+    """Depthwise and separable convolutions, normalization over channels, blocks in the batch: values and gradients."""
+    x, f = tf.constant(IMAGE), tf.constant(R(5).randn(3, 3, 3, 2).astype(np.float32))
+    point = tf.constant(R(6).randn(1, 1, 6, 4).astype(np.float32))
+    made = [tf.nn.depthwise_conv2d(x, f, [1, 1, 1, 1], "SAME"), tf.nn.depthwise_conv2d(x, f, [1, 2, 2, 1], "VALID"),
+            tf.nn.separable_conv2d(x, f, point, [1, 1, 1, 1], "SAME"), tf.nn.lrn(x), tf.nn.local_response_normalization(x, 1, 2.0, 0.5, 0.75),
+            tf.space_to_batch_nd(x, [3, 2], [[1, 2], [0, 2]]), tf.space_to_batch(x, [[1, 1], [0, 0]], 2),
+            tf.batch_to_space_nd(tf.tile(x, [3, 1, 1, 1]), [2, 3], [[1, 2], [0, 4]]),
+            tf.cross(x, x[:, ::-1])]
+    dense = tf.sparse_to_dense([[0, 1], [2, 0]], [3, 2], [5.0, 6.0], -1.0)
+    return made + [dense] + tf.gradients([tf.square(y) for y in made], [x, f])
+
+
 def _image_programs():
     for dtype in ("float32", "uint8"):
         for unknown in (False, True):
@@ -200,7 +225,7 @@ def _optimizers():
 
 
 PROGRAMS = {f.__name__: f for f in (initial_values, initial_values_resource, dropout, cross_entropies, cross_entropy_gradients, convolutions, normalisation,
-                                    activations, embedding, nce, losses, metrics, decays, moving_averages, einsums)}
+                                    activations, embedding, nce, losses, metrics, decays, moving_averages, einsums, image_sizes, depthwise)}
 PROGRAMS.update(_optimizers())
 PROGRAMS.update(_image_programs())
 EXACT = ("initial_values", "initial_values_resource", "dropout")
