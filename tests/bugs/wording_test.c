@@ -33,7 +33,7 @@ TEST(shapes_and_axes) {
   WORDED("Incompatible shapes: [3] vs. [2]", "BroadcastTo", "", "float[3] 1 2 3", "int32[1] 2");
   WORDED("Rank of input (2) must be no greater than rank of output shape (1)", "BroadcastTo", "", "float[1,1] 1", "int32[1] 1");
   WORDED("dims must represent a vector, got shape [1,1]", "Fill", "", "int32[1,1] 1", "float[] 1");
-  WORDED("value must represent a scalar, got shape [1]", "Fill", "", "int32[1] 1", "float[1] 1");
+  WORDED("value must represent a scalar, got shape [2]", "Fill", "", "int32[1] 1", "float[2] 1 1");
   WORDED("limit must be a scalar, not shape [2]", "Range", "", "int32[] 0", "int32[2] 1 2", "int32[] 1");
   WORDED("num must be a scalar, not shape [1]", "LinSpace", "", "float[] 0", "float[] 1", "int32[1] 3");
   char ones[16 + 2 * 254] = "int32[254]";

@@ -175,7 +175,10 @@ static hr_status_t dequeue(hr_kernel_ctx_t* k) {
 }
 
 static hr_status_t batch_size(const hr_kernel_ctx_t* k, const hr_queue_t* q, int64_t* n) {
-  if (hr_input(k, 1)->count == 0) return HR_ERROR(INVALID_ARGUMENT, "n must be a number, it has no elements (input 1)");
+  if (hr_input(k, 1)->count != 1) {
+    char text[HR_SHAPE_TEXT];
+    return HR_ERROR(INVALID_ARGUMENT, "n must be one number, not of shape %s (input 1)", hr_shape_format(&hr_input(k, 1)->shape, text));
+  }
   HR_TRY(check_outputs(k, q));
   *n = *(const int32_t*)hr_input(k, 1)->data;
   if (*n < 0) return HR_ERROR(INVALID_ARGUMENT, "a batch of requested %lld < 0 elements", (long long)*n);
