@@ -100,7 +100,10 @@ static hr_status_t attr_list_count_field(hr_attr_kind_t kind, const hr_field_t* 
     return NULL;
   }
   if (kind == HR_ATTR_FLOAT) {
-    *count += hr_cursor_left(&f->span) / 4;
+    const size_t bytes = hr_cursor_left(&f->span);
+    if (bytes % 4)
+      return HR_ERROR(INVALID_ARGUMENT, "packed floats at byte %zu: %zu bytes are no multiple of 4", hr_cursor_offset(&f->span), bytes);
+    *count += bytes / 4;
     return NULL;
   }
   uint64_t v;

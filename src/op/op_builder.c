@@ -304,7 +304,9 @@ static hr_status_t check_built(hr_op_builder_t* b) {
     return refused;
   }
   if (status) return status;
-  if (!has_duplicate(def.inputs, def.input_count, &name) && !has_duplicate(def.outputs, def.output_count, &name)) return NULL;
+  const bool twice = has_duplicate(def.inputs, def.input_count, &name) || has_duplicate(def.outputs, def.output_count, &name);
+  hr_sig_release(&def);
+  if (!twice) return NULL;
   return HR_ERROR(INVALID_ARGUMENT, "op '%s': duplicate name: %.*s", b->built->op.name, HR_STR_ARG(name));
 }
 

@@ -45,8 +45,9 @@ typedef struct hr_op_def {
   uint8_t node_class;  /* op/node_class.h; set by the registry from the name */
 } hr_op_def_t;
 
-/* Memory from the arena; INTERNAL names op and place for a malformed text. */
+/* Memory from the arena, but for defaults that are tensors; INTERNAL names op and place for a malformed text. */
 HR_MUST_USE hr_status_t hr_sig_parse(hr_arena_t* arena, const hr_op_t* op, hr_op_def_t* out);
+void hr_sig_release(const hr_op_def_t* def); /* of a def that does not stay for ever: before its arena goes */
 int hr_sig_find_attr(const hr_op_def_t* def, hr_str_t name); /* -1: no such attr */
 void hr_sig_print(const hr_op_def_t* def, hr_strbuf_t* out); /* for people: "Add(x: T, y: T) -> z: T; T in half, float" */
 

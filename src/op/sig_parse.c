@@ -389,7 +389,18 @@ hr_status_t hr_sig_parse(hr_arena_t* arena, const hr_op_t* op, hr_op_def_t* out)
   *out = (hr_op_def_t){.op = op, .name = hr_str(op->name)};
   const char* attrs = op->attrs ? op->attrs : "";
   sig_reader_t r = {arena, op, attrs, attrs, out};
-  HR_TRY(read_attrs(&r));
-  r.text = r.at = op->sig ? op->sig : "->";
-  return read_signature(&r);
+  hr_status_t status = read_attrs(&r);
+  if (!status) {
+    r.text = r.at = op->sig ? op->sig : "->";
+    status = read_signature(&r);
+  }
+  if (status) hr_sig_release(out);
+  return status;
+}
+
+void hr_sig_release(const hr_op_def_t* def) {
+  for (int i = 0; i < def->attr_count; ++i) {
+    const hr_attr_def_t* a = &def->attrs[i];
+    if (a->has_default && !a->is_list && a->kind == HR_ATTR_TENSOR) hr_tensor_release((hr_tensor_t*)(uintptr_t)a->value.u.tensor);
+  }
 }

@@ -69,6 +69,7 @@ static void check_definition(char** cells, const hr_op_def_t* ours) {
       print_def("ours", ours);
       print_def("TensorFlow's", &theirs);
     }
+    hr_sig_release(&theirs);
   }
   hr_strbuf_deinit(&b);
   hr_strbuf_deinit(&a);

@@ -84,7 +84,8 @@ static hr_status_t roll(hr_kernel_ctx_t* k) {
 
 /* 3. gradient: rolled back */
 static void grad(hr_grad_ctx_t* g) {
-  hr_grad_give(g, 0, hr_emit3(g, "Roll", hr_grad_upstream(g, 0), hr_emit_neg(g, hr_grad_input(g, 1)), hr_grad_input(g, 2)));
+  hr_value_t dy = hr_grad_upstream(g, 0), back = hr_emit_neg(g, hr_grad_input(g, 1));
+  hr_grad_give(g, 0, hr_emit3(g, "Roll", dy, back, hr_grad_input(g, 2)));
 }
 
 /* 4. definition */

@@ -95,7 +95,9 @@ static void grad_sparse_to_dense(hr_grad_ctx_t* g) {
   hr_value_t values = hr_grad_input(g, 2), dy = hr_grad_upstream(g, 0);
   hr_value_t taken = hr_emit2(g, "GatherNd", dy, as_matrix(g, hr_grad_input(g, 0)));
   if (hr_grad_wanted(g, 2)) hr_grad_give(g, 2, hr_emit_reduce_to(g, taken, values, taken));
-  if (hr_grad_wanted(g, 3)) hr_grad_give(g, 3, hr_emit_sub(g, sum_all(g, dy), sum_all(g, taken)));
+  if (!hr_grad_wanted(g, 3)) return;
+  hr_value_t all = sum_all(g, dy), elsewhere = sum_all(g, taken);
+  hr_grad_give(g, 3, hr_emit_sub(g, all, elsewhere));
 }
 
 /* 3. definition */

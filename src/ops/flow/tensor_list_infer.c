@@ -55,7 +55,8 @@ hr_value_t hr_tensor_list_emit_length(hr_grad_ctx_t* g, hr_value_t list) { retur
 
 hr_value_t hr_tensor_list_emit_row_shape(hr_grad_ctx_t* g, hr_value_t rows) {
   const int64_t one = 1, rest = -1;
-  return hr_emit3(g, "Slice", hr_emit_shape(g, rows), hr_emit_const_i32s(g, &one, 1), hr_emit_const_i32s(g, &rest, 1));
+  const hr_value_t shape = hr_emit_shape(g, rows), from = hr_emit_const_i32s(g, &one, 1), size = hr_emit_const_i32s(g, &rest, 1);
+  return hr_emit3(g, "Slice", shape, from, size);
 }
 
 hr_named_attr_t hr_tensor_list_dtype(hr_grad_ctx_t* g) {

@@ -201,7 +201,8 @@ static hr_status_t resize(hr_kernel_ctx_t* k) {
 }
 
 static void grad_resize(hr_grad_ctx_t* g) {
-  hr_grad_give(g, 0, hr_emit2(g, "TensorListResize", hr_grad_upstream(g, 0), hr_tensor_list_emit_length(g, hr_grad_input(g, 0))));
+  hr_value_t dy = hr_grad_upstream(g, 0);
+  hr_grad_give(g, 0, hr_emit2(g, "TensorListResize", dy, hr_tensor_list_emit_length(g, hr_grad_input(g, 0))));
 }
 
 /* --- several lists ------------------------------------------------------------------------------------------------------------------- */

@@ -192,7 +192,8 @@ HR_TEST(lists_of_other_writers) {
       {BYTES("\x50\1\x52\1z\x5a\1z\x18\5"), HR_ATTR_INT, 1, NULL}, /* fields 10 and 11 */
       {BYTES("\x18\1\x28\1"), 0, 0, "a list has both int and bool elements"},
       {BYTES("\x12\1a\x3a\0"), 0, 0, "a list has both string and shape elements"},
-      {BYTES("\x22\7\0\0\0\0\0\0\0"), 0, 0, ""}, /* no whole number of floats */
+      {BYTES("\x22\7\0\0\0\0\0\0\0"), 0, 0, "7 bytes are no multiple of 4"},
+      {BYTES("\x22\3\0\0\0"), 0, 0, "packed floats at byte 4: 3 bytes are no multiple of 4"},
   };
   fixture_t x;
   start(&x);
