@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 #include "base/large.h"
 #include "base/sanitized.h"
 
@@ -12,8 +13,16 @@ enum { MALLOC_ALIGNMENT = 16 };
 
 static bool is_large(size_t bytes, size_t alignment) { return !HR_SANITIZED && bytes >= LARGE_LEAST && alignment <= LARGE_ALIGNMENT; }
 
+/* More than there is would be given all the same, and the process be killed once it wrote to it. */
+static bool is_beyond_machine(size_t bytes) {
+  static const size_t asked_least = (size_t)1 << 30;
+  struct sysinfo machine;
+  return bytes >= asked_least && !sysinfo(&machine) && bytes > ((uint64_t)machine.totalram + machine.totalswap) * machine.mem_unit;
+}
+
 static void* own_allocate(size_t bytes, size_t alignment) {
   bool is_zero;
+  if (is_beyond_machine(bytes)) return NULL;
   void* p = is_large(bytes, alignment) ? hr_large_take(bytes, &is_zero) : NULL;
   if (p) return p;
   if (alignment <= MALLOC_ALIGNMENT) return malloc(bytes);
@@ -30,6 +39,7 @@ static void own_release(void* block) {
 static void* own_resize(void* block, size_t bytes) {
   const size_t large = HR_SANITIZED ? 0 : hr_large_bytes(block);
   const bool becomes_large = is_large(bytes, MALLOC_ALIGNMENT);
+  if (is_beyond_machine(bytes)) return NULL;
   if (large && becomes_large) return hr_large_resize(block, bytes);
   if (!large && !becomes_large) return realloc(block, bytes);
   const size_t had = large ? large : malloc_usable_size(block);
@@ -86,7 +96,7 @@ void* hr_alloc_zero(size_t bytes) {
   void* p;
   if (hooks.allocate == own_allocate && is_large(bytes, MALLOC_ALIGNMENT) && bytes <= PTRDIFF_MAX) {
     if (!may_allocate()) return NULL;
-    p = hr_large_take(bytes, &is_zero);
+    p = is_beyond_machine(bytes) ? NULL : hr_large_take(bytes, &is_zero);
     if (!p) {
       is_zero = false;
       p = own_allocate(bytes, MALLOC_ALIGNMENT);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Large blocks past malloc: zeroed, moved by pages, told from malloc's, used again. */
+#include <sys/sysinfo.h>
 #include "base/large.h"
 #include "base/sanitized.h"
 #include "test.h"
@@ -62,6 +63,18 @@ HR_TEST(aligned_blocks) {
     hr_free(small);
     hr_free(large);
   }
+  hr_alloc_set_hooks(&counting);
+}
+
+HR_TEST(more_than_the_machine_has_is_refused) {
+  struct sysinfo machine;
+  HR_REQUIRE(!sysinfo(&machine));
+  hr_alloc_set_hooks(NULL);
+  const uint64_t all = ((uint64_t)machine.totalram + machine.totalswap) * machine.mem_unit;
+  HR_CHECK(!hr_alloc(all + 1) && !hr_alloc_zero(all + 1) && !hr_alloc_aligned(2 * all, 64));
+  void* p = hr_alloc(3 * MB);
+  HR_CHECK(p && !hr_alloc_resize(p, all + 1));
+  hr_free(p);
   hr_alloc_set_hooks(&counting);
 }
 
