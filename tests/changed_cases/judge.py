@@ -19,8 +19,8 @@ def value_differs(theirs, ours):
         bad = t != o
     else:
         wide = complex if t.dtype.kind == "c" else float
-        a, b = t.astype(wide), o.astype(wide)
         with np.errstate(all="ignore"):
+            a, b = t.astype(wide), o.astype(wide)
             largest = np.max(np.abs(a[np.isfinite(a)]), initial=1)
             bad = ~((np.abs(a - b) <= tolerance[1] * largest + tolerance[0] * np.abs(a)) | (a == b) | (np.isnan(a) & np.isnan(b)))
     return "%s, not %s" % (o[bad][:5], t[bad][:5]) if np.any(bad) else ""
