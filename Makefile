@@ -18,7 +18,7 @@ TF_PYTHON ?= $(TF_VENV)/bin/python
 OPS ?=
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-test setup-demo build install-python demo demo-c demo-cluster test check bench asan tsan conformance coverage mutants fuzz golden clean
+.PHONY: help setup setup-test setup-demo build install-python demo demo-c demo-cluster test check bench asan tsan conformance conformance-ops coverage mutants fuzz golden clean
 
 help: ## lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -67,11 +67,13 @@ check: setup ## runs the style scripts
 bench: install-python ## measures against TensorFlow: make bench TF_PYTHON=/path/to/python; writes bench/results.md
 	@$(PY) bench/run.py --build $(RELEASE) --python $(PY) --tf-python "$(wildcard $(TF_PYTHON))"
 
-conformance: setup-test build ## compares with TensorFlow (TF_PYTHON, else installed into TF_VENV): the demo, changed golden cases (SEED= chooses), clusters of mixed make
+conformance: setup-test build ## compares with TensorFlow (TF_PYTHON, else installed into TF_VENV): the demo, recorded values, clusters of mixed make
 	@if [ "$(TF_PYTHON)" = "$(TF_VENV)/bin/python" ]; then tools/setup.sh tensorflow "$(TF_VENV)" $(PYTHON); fi
 	@$(PY) tests/conformance.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
-	@$(PY) tests/conformance_ops.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)" --seed $(SEED)
 	@$(PY) tests/conformance_cluster.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)"
+
+conformance-ops: setup-test build ## golden cases changed at random, on TensorFlow (TF_PYTHON) and here; SEED= chooses others
+	@$(PY) tests/conformance_ops.py --build $(RELEASE) --python $(PY) --tf-python "$(TF_PYTHON)" --seed $(SEED)
 
 asan: setup-test ## all C tests under ASan and UBSan, built by Clang
 	@tools/setup.sh packages tools
