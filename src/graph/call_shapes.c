@@ -33,8 +33,7 @@ typedef struct {
   int32_t argument_count, output_count;
 } call_t;
 
-/* --- what is known of the arguments ----------------------------------------------------------------------------------------------------
- */
+/* --- what is known of the arguments --------------------------------------------------------------------------------------------------- */
 static hr_value_t call_argument(const call_t* c, int32_t i) { return c->r->node->inputs[c->r->first + i]; }
 
 static const hr_pshape_t* call_argument_shape(const call_t* c, int32_t i) {
@@ -66,8 +65,7 @@ static hr_status_t call_find_values(call_t* c, hr_arena_t* arena) {
   return NULL;
 }
 
-/* --- remembering -----------------------------------------------------------------------------------------------------------------------
- */
+/* --- remembering ---------------------------------------------------------------------------------------------------------------------- */
 static void key_add_shape(hr_strbuf_t* key, const hr_pshape_t* s) {
   hr_strbuf_add(key, &s->rank, sizeof s->rank);
   if (s->rank > 0) hr_strbuf_add(key, s->dims, (size_t)s->rank * sizeof *s->dims);
@@ -126,8 +124,7 @@ static hr_status_t memory_add(hr_call_memory_t* m, hr_str_t key, const call_outp
   return hr_map_set(&m->known, kept, (uintptr_t)to);
 }
 
-/* --- the sketch ------------------------------------------------------------------------------------------------------------------------
- */
+/* --- the sketch ----------------------------------------------------------------------------------------------------------------------- */
 static hr_status_t sketch_argument(call_t* c, int32_t i, hr_value_t* out) {
   const hr_dtype_t type = hr_dtype_base(c->r->node->input_types[c->r->first + i]);
   const hr_tensor_t* value = c->values[i];
@@ -203,8 +200,7 @@ static hr_status_t call_look(call_t* c, call_output_t* outputs) {
   return NULL;
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------------------------------------
- */
+/* --- the whole ------------------------------------------------------------------------------------------------------------------------ */
 static bool call_may_look(const call_t* c) {
   const int64_t needed = (int64_t)c->r->function->node_count + c->argument_count;
   return c->g->sketch_depth < CALL_MOST_DEPTH && needed <= c->memory->left && c->memory->spent + needed <= CALL_MOST_NODES_OF_GRAPH;

@@ -204,8 +204,7 @@ static hr_status_t call_own(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* nod
   return NULL;
 }
 
-/* --- in a loop -------------------------------------------------------------------------------------------------------------------------
- */
+/* --- in a loop ------------------------------------------------------------------------------------------------------------------------ */
 /* The backward loop has values of the forward one only where an emitted node reads them; so the gradient is one node there, which sessions
  * take apart. */
 static hr_status_t emit_symbolic(hr_grad_pass_t* p, hr_grad_call_t* c, hr_node_t* node, const hr_function_t* f,

@@ -95,8 +95,7 @@ STRESS_OP(later_op, "StressLater", HR_OP_SIDE_EFFECT, {.start = later_start});
 STRESS_OP(wait_op, "StressWait", HR_OP_SIDE_EFFECT | HR_OP_BLOCKING, {.compute = wait_compute});
 STRESS_OP(fail_op, "StressFail", HR_OP_SIDE_EFFECT, {.compute = fail_compute});
 
-/* --- programs ---------------------------------------------------------------------------------------------------------------------------
- */
+/* --- programs ------------------------------------------------------------------------------------------------------------------------- */
 
 enum { VARIABLES = 4, BLOCK_MOST = 5, DEPTH_MOST = 3, STATEMENTS_MOST = 60, TIMES_MOST = 40, SLOW_TIMES_MOST = 12 };
 typedef enum { SET_CONST, ADD, SUB, LARGER, VIA_RENDEZVOUS, LATER, WAIT, FAIL, IF, LOOP } kind_t;
@@ -147,8 +146,7 @@ static statement_t* make_block(int depth, int times, bool may_fail) {
   return first;
 }
 
-/* --- the evaluator ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- the evaluator -------------------------------------------------------------------------------------------------------------------- */
 
 static int32_t small(int32_t v) { return (v % 97 + 97) % 97 - 40; }
 
@@ -177,8 +175,7 @@ static bool evaluate(const statement_t* s, int32_t v[VARIABLES]) {
   return true;
 }
 
-/* --- the same as a graph ----------------------------------------------------------------------------------------------------------------
- */
+/* --- the same as a graph -------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   hr_value_t v[VARIABLES], pivot;
@@ -312,8 +309,7 @@ static void add_block(const statement_t* s, scope_t* in) {
   }
 }
 
-/* --- one program ------------------------------------------------------------------------------------------------------------------------
- */
+/* --- one program ---------------------------------------------------------------------------------------------------------------------- */
 
 typedef struct {
   hr_value_t feeds[VARIABLES], fetches[VARIABLES];

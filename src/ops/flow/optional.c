@@ -97,8 +97,7 @@ static hr_status_t infer_get(hr_infer_t* s) {
   return NULL;
 }
 
-/* --- gradients -------------------------------------------------------------------------------------------------------------------------
- */
+/* --- gradients ------------------------------------------------------------------------------------------------------------------------ */
 static void grad_from(hr_grad_ctx_t* g) {
   enum { MOST = 32 };
   int count = 0;
@@ -128,8 +127,7 @@ static void grad_get(hr_grad_ctx_t* g) {
   hr_grad_give(g, 0, hr_emit(g, "OptionalFromValue", count, parts, HR_NO_ATTRS));
 }
 
-/* --- definitions ------------------------------------------------------------------------------------------------------------------------
- */
+/* --- definitions ---------------------------------------------------------------------------------------------------------------------- */
 const hr_op_t hr_op_OptionalFromValue = {.name = "OptionalFromValue",
                                          .sig = "components: Toutput_types -> optional: variant",
                                          .attrs = "Toutput_types: list(type) >= 1",

@@ -126,8 +126,7 @@ hr_status_t hr_tensor_list_copy(const hr_handle_t* from, int64_t count, hr_handl
   return NULL;
 }
 
-/* --- inputs and outputs ----------------------------------------------------------------------------------------------------------------
- */
+/* --- inputs and outputs --------------------------------------------------------------------------------------------------------------- */
 hr_status_t hr_tensor_list_input(const hr_kernel_ctx_t* k, int input, hr_dtype_t dtype, hr_handle_t** out) {
   const hr_tensor_t* t = hr_input(k, input);
   hr_handle_t* h = t->dtype == HR_VARIANT && t->count == 1 ? *(hr_handle_t* const*)t->data : NULL;
@@ -174,8 +173,7 @@ hr_status_t hr_tensor_list_edit(hr_kernel_ctx_t* k, int index, int input, hr_dty
   return NULL;
 }
 
-/* --- elements --------------------------------------------------------------------------------------------------------------------------
- */
+/* --- elements ------------------------------------------------------------------------------------------------------------------------- */
 hr_status_t hr_tensor_list_set(hr_handle_t* h, int64_t at, const hr_tensor_t* value, const char* tried) {
   hr_tensor_list_shape_t shape;
   hr_tensor_list_t* l = hr_tensor_list_in(h);

@@ -279,8 +279,7 @@ static hr_status_t push_batch(hr_kernel_ctx_t* k) {
   return NULL;
 }
 
-/* --- definitions ------------------------------------------------------------------------------------------------------------------------
- */
+/* --- definitions ---------------------------------------------------------------------------------------------------------------------- */
 const hr_op_t hr_op_EmptyTensorList = {.name = "EmptyTensorList",
                                        .sig = "element_shape: shape_type; max_num_elements: int32 -> handle: variant",
                                        .attrs = "element_dtype: type; shape_type: type{int32,int64}",

@@ -270,8 +270,7 @@ static void grad_scatter_existing(hr_grad_ctx_t* g) {
   if (hr_grad_wanted(g, 1)) hr_grad_give(g, 1, emit_gather(g, indices, rows));
 }
 
-/* --- end to end --------------------------------------------------------------------------------------------------------------------------
- */
+/* --- end to end ----------------------------------------------------------------------------------------------------------------------- */
 /* What the op and the list say of pieces, the shape of one without its first axis, also by all that are set, and the rows of those that are
  * not set and have no length of their own: what is said, or what all that are set have. */
 typedef struct {
@@ -478,8 +477,7 @@ static void grad_split(hr_grad_ctx_t* g) {
       hr_emit(g, "TensorListConcatV2", HR_VALUES(hr_grad_upstream(g, 0), any, hr_grad_input(g, 2)), HR_ATTRS(hr_tensor_list_dtype(g))));
 }
 
-/* --- definitions ------------------------------------------------------------------------------------------------------------------------
- */
+/* --- definitions ---------------------------------------------------------------------------------------------------------------------- */
 const hr_op_t hr_op_TensorListStack = {.name = "TensorListStack",
                                        .sig = "input_handle: variant; element_shape: int32 -> tensor: element_dtype",
                                        .attrs = "element_dtype: type; num_elements: int = -1",

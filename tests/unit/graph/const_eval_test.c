@@ -9,8 +9,7 @@
 
 static const int64_t one = 1, zero = 0, two = 2;
 
-/* --- ops and kernels of these tests ----------------------------------------------------------------------------------------------------
- */
+/* --- ops and kernels of these tests --------------------------------------------------------------------------------------------------- */
 /* 100 times the number of elements, by what was prepared from the constant and the static shape. */
 typedef struct {
   int64_t count, checked;

@@ -230,8 +230,7 @@ HR_TEST(slices_with_bounds_that_are_not_known) {
   hr_graph_destroy(g);
 }
 
-/* --- what is packed and joined ---------------------------------------------------------------------------------------------------------
- */
+/* --- what is packed and joined -------------------------------------------------------------------------------------------------------- */
 static hr_node_t* through(hr_graph_t* g, hr_node_t* n, int count) { /* as many nodes that only hand it on */
   for (int i = 0; i < count; ++i)
     n = i & 1 ? fixture_add(g, "Cast", fresh(), HR_VALUES(fixture_out(n, 0)), HR_ATTRS(hr_at_type("DstT", HR_I32)))

@@ -394,8 +394,7 @@ HR_TEST(places_follow_the_nodes_to_their_new_names) {
   world_close(&w);
 }
 
-/* --- names, devices, control edges -----------------------------------------------------------------------------------------------------
- */
+/* --- names, devices, control edges ---------------------------------------------------------------------------------------------------- */
 #define FOUR                                                                                                                     \
   FUNC(X_TO_Y, INNER(CONST_F32("c", "")) INNER(CONST_F32("k", IN("^n"))) INNER(OP("n", "NoOp") "device: '/gpu:0' ") ID("a", "x") \
                    INNER(OP("s", "Add") IN("c:output:0") IN("x") F32) ID("t", "a:output:0") RET("y", "t:output:0"))

@@ -100,8 +100,7 @@ HR_TEST(the_order_is_the_files_as_far_as_can_be) {
   CHECK_ROWS(rows);
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------------------------------
- */
+/* --- names ---------------------------------------------------------------------------------------------------------------------------- */
 HR_TEST(prefixes_are_made_unique) {
   static const struct {
     const char *there, *prefix, *want;
@@ -387,8 +386,7 @@ HR_TEST(versions_are_merged_and_checked) {
   hr_graph_destroy(g);
 }
 
-/* --- taking back, shapes, attrs of newer producers --------------------------------------------------------------------------------------
- */
+/* --- taking back, shapes, attrs of newer producers ------------------------------------------------------------------------------------ */
 #define FN(name) "library { function { signature { name: '" name "' } } } "
 
 HR_TEST(what_fails_is_taken_back_whole) {

@@ -24,8 +24,7 @@ static hr_status_t add_library(hr_graph_t* g, const char* text) {
   return status;
 }
 
-/* --- reading -----------------------------------------------------------------------------------------------------------------------------
- */
+/* --- reading -------------------------------------------------------------------------------------------------------------------------- */
 #define SIGNATURE(name, more) "signature { name: '" name "' " more "} "
 #define IN_ARG(name, type)    "input_arg { name: '" name "' " type " } "
 #define OUT_ARG(name, type)   "output_arg { name: '" name "' " type " } "

@@ -473,8 +473,7 @@ HR_TEST(a_name_that_is_wanted_often_gets_the_next_number) {
   hr_graph_destroy(g);
 }
 
-/* --- consumer lists --------------------------------------------------------------------------------------------------------------------
- */
+/* --- consumer lists ------------------------------------------------------------------------------------------------------------------- */
 /* "z:0<-1 ...": consumer, its input, the output that it reads */
 static void check_consumers(const hr_node_t* n, const char* want) {
   char text[256] = "";

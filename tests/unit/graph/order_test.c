@@ -47,8 +47,7 @@ static void request_make(const hr_graph_t* g, const char* text, request_t* r) {
     }
 }
 
-/* --- pruning ----------------------------------------------------------------------------------------------------------------------------
- */
+/* --- pruning -------------------------------------------------------------------------------------------------------------------------- */
 static const char web[] = FLOAT("x") FLOAT("y") NOOP("n", "") ADD("a", "x", "y") PAIR("p", "a", "x")
     NODE(OP("b", "Add") IN("p") IN("p:1") IN("^n") IN("^y") F32) ID("c", "b") NOOP("m", IN("^c") IN("^x") IN("^n"));
 
@@ -154,8 +153,7 @@ HR_TEST(a_placeholder_of_either_version_is_left_out_when_fed) {
   }
 }
 
-/* --- order -------------------------------------------------------------------------------------------------------------------------------
- */
+/* --- order ---------------------------------------------------------------------------------------------------------------------------- */
 /* Orders the named nodes alone; gives their names, or the refusal. */
 static void check_order(hr_graph_t* g, const char* names, const char* want, int row) {
   hr_node_t* nodes[16];
@@ -220,8 +218,7 @@ HR_TEST(cycles_are_named_by_a_node_that_is_on_them) {
   hr_graph_destroy(g);
 }
 
-/* --- copies ------------------------------------------------------------------------------------------------------------------------------
- */
+/* --- copies --------------------------------------------------------------------------------------------------------------------------- */
 static void check_copy(const hr_graph_t* g, const char* request, const char* want, int row) {
   request_t r;
   hr_graph_copy_t c;
@@ -365,8 +362,7 @@ HR_TEST(a_copy_of_a_copy_knows_its_own_names) {
   hr_graph_destroy(g);
 }
 
-/* --- edits -------------------------------------------------------------------------------------------------------------------------------
- */
+/* --- edits ---------------------------------------------------------------------------------------------------------------------------- */
 static const char fan[] =
     FLOAT("x") FLOAT("y") PAIR("p", "x", "y") ADD("a", "p", "p:1") ADD("b", "p:1", "x") ADD("c", "p", "p") ADD("q", "p", "a");
 

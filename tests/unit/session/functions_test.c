@@ -459,8 +459,7 @@ HR_TEST(numbers_drawn_in_branches_and_loops) {
   world_close(&w);
 }
 
-/* --- bodies that do not hold together --------------------------------------------------------------------------------------------------
- */
+/* --- bodies that do not hold together ------------------------------------------------------------------------------------------------- */
 static void check_bad(const char* function, const char* says) {
   char text[4096];
   float out = 0;
@@ -535,8 +534,7 @@ HR_TEST(changed_bytes_never_crash) {
   check_changed(X NODE(OP("fact", "Factorial") IN("x")) LIBRARY(FACT), 200);
 }
 
-/* --- allocations that fail -------------------------------------------------------------------------------------------------------------
- */
+/* --- allocations that fail ------------------------------------------------------------------------------------------------------------ */
 static hr_writer_t fault_bytes;
 
 /* Through the passes. */
