@@ -63,3 +63,10 @@ hr_status_t hr_resize_infer(hr_infer_t* s) {
   }
   return hr_infer_set_dims(s, 0, 4, dims);
 }
+
+void hr_resize_give_grad(hr_grad_ctx_t* g, const char* op, hr_value_t like) {
+  const hr_node_attrs_t* attrs = hr_grad_attrs(g);
+  hr_grad_give(g, 0, hr_emit(g, op, HR_VALUES(hr_grad_upstream(g, 0), like),
+                             HR_ATTRS(hr_at_bool("align_corners", hr_attrs_bool(attrs, "align_corners")),
+                                      hr_at_bool("half_pixel_centers", hr_attrs_bool(attrs, "half_pixel_centers")))));
+}

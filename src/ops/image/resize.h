@@ -3,6 +3,7 @@
  * checks of shapes, the shape functions. */
 #ifndef HR_OPS_IMAGE_RESIZE_H
 #define HR_OPS_IMAGE_RESIZE_H
+#include "op/grad_ctx.h"
 #include "op/infer.h"
 #include "op/kernel_ctx.h"
 
@@ -23,4 +24,6 @@ HR_MUST_USE hr_status_t hr_resize_shape(hr_kernel_ctx_t* k, hr_shape_t* out);
 /* Input 1: two sizes above 0; `what` begins the message. */
 HR_MUST_USE hr_status_t hr_resize_read_size(hr_kernel_ctx_t* k, const char* what, int64_t out[2]);
 hr_status_t hr_resize_infer(hr_infer_t* s);
+/* Gives input 0 the gradient that `op` makes of the upstream one and `like`, with the node's attrs. */
+void hr_resize_give_grad(hr_grad_ctx_t* g, const char* op, hr_value_t like);
 #endif

@@ -3,7 +3,6 @@
  * image's type; and ResizeBilinearGrad, which adds each gradient to the four in turn. */
 #include <math.h>
 #include <string.h>
-#include "op/grad_ctx.h"
 #include "ops/image/resize.h"
 #include "ops/math/matmul/epilogue.h"
 
@@ -206,12 +205,8 @@ static hr_status_t resize_back(hr_kernel_ctx_t* k) {
 
 /* 4. gradient */
 static void grad_resize(hr_grad_ctx_t* g) {
-  const hr_node_attrs_t* attrs = hr_grad_attrs(g);
   hr_value_t image = hr_grad_input(g, 0);
-  if (!hr_dtype_in(hr_grad_dtype(g, image), HR_M_REAL_FLOAT)) return;
-  hr_grad_give(g, 0, hr_emit(g, "ResizeBilinearGrad", HR_VALUES(hr_grad_upstream(g, 0), image),
-                             HR_ATTRS(hr_at_bool("align_corners", hr_attrs_bool(attrs, "align_corners")),
-                                      hr_at_bool("half_pixel_centers", hr_attrs_bool(attrs, "half_pixel_centers")))));
+  if (hr_dtype_in(hr_grad_dtype(g, image), HR_M_REAL_FLOAT)) hr_resize_give_grad(g, "ResizeBilinearGrad", image);
 }
 
 static hr_status_t infer_back(hr_infer_t* s) { /* like the image */

@@ -3,7 +3,6 @@
  * and ResizeNearestNeighborGrad, which adds each gradient to its pixel. half and bfloat16 are added in float. */
 #include <math.h>
 #include <string.h>
-#include "op/grad_ctx.h"
 #include "ops/image/resize.h"
 #include "ops/math/matmul/epilogue.h"
 
@@ -143,13 +142,9 @@ static hr_status_t resize_back(hr_kernel_ctx_t* k) {
 
 /* 3. gradient */
 static void grad_resize(hr_grad_ctx_t* g) {
-  const hr_node_attrs_t* attrs = hr_grad_attrs(g);
   hr_value_t shape = hr_emit_shape(g, hr_grad_input(g, 0));
   hr_value_t first = hr_emit_const_i32s(g, (const int64_t[]){1}, 1), count = hr_emit_const_i32s(g, (const int64_t[]){2}, 1);
-  hr_value_t size = hr_emit3(g, "Slice", shape, first, count);
-  hr_grad_give(g, 0, hr_emit(g, "ResizeNearestNeighborGrad", HR_VALUES(hr_grad_upstream(g, 0), size),
-                             HR_ATTRS(hr_at_bool("align_corners", hr_attrs_bool(attrs, "align_corners")),
-                                      hr_at_bool("half_pixel_centers", hr_attrs_bool(attrs, "half_pixel_centers")))));
+  hr_resize_give_grad(g, "ResizeNearestNeighborGrad", hr_emit3(g, "Slice", shape, first, count));
 }
 
 /* 4. definitions */

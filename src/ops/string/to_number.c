@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* StringToNumber: each string, without blanks around it, as a number. Reals as C's strtod reads them: hexadecimal, inf and nan too, and
  * what is too large is infinite. Integers are decimal and must fit their type. */
-#include <ctype.h>
 #include <stdlib.h>
 #include "base/alloc.h"
 #include "op/grad_ctx.h"
@@ -9,12 +8,6 @@
 #include "op/kernel_ctx.h"
 
 extern const hr_op_t hr_op_StringToNumber;
-
-static hr_str_t without_blanks(hr_str_t s) {
-  while (s.size && isspace((unsigned char)s.data[0])) ++s.data, --s.size;
-  while (s.size && isspace((unsigned char)s.data[s.size - 1])) --s.size;
-  return s;
-}
 
 /* Decimal digits with a value of at most `most`. */
 static bool read_digits(hr_str_t s, uint64_t most, uint64_t* out) {
@@ -50,7 +43,7 @@ static bool read_real(const char* text, size_t size, hr_tensor_t* out, int64_t i
 }
 
 static hr_status_t read_one(hr_str_t given, hr_tensor_t* out, int64_t i) {
-  const hr_str_t s = without_blanks(given);
+  const hr_str_t s = hr_str_trim(given);
   bool good = false;
   int64_t v = 0;
   uint64_t u = 0;
